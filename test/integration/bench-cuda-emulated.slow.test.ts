@@ -65,12 +65,14 @@ function compilation(objects: readonly CudaObject[], change: Partial<CudaCompila
   };
 }
 
+type Environment = Readonly<Record<string, string>>;
+type Spoil = (folder: string) => Promise<void>;
 let plans = 0;
 /** Writes, compiles and runs a plan. `spoil` may change the plan's files before the program sees them. */
 async function measure(
   plan: BenchPlan,
-  environment: Readonly<Record<string, string>> = {},
-  spoil: (folder: string) => Promise<void> = async () => {},
+  environment: Environment = {},
+  spoil: Spoil = async () => {},
   compiler: Partial<CudaCompilation> = {},
 ): Promise<{ readonly ended: Ended; readonly records: readonly BenchRecord[] }> {
   const planFolder = join(folder, `plan-${plans++}`);
@@ -286,25 +288,26 @@ describe('measuring with the emulation', () => {
   });
 });
 
-describe('thread groups of 64 lanes, as in HIP', () => {
-  const cases: readonly BenchCase[] = [
-    ...[33, 64].map((unitsPerGroup) =>
-      power(`power-${unitsPerGroup}`, { unitsPerGroup, workGroups: 4, synchronised: true }),
-    ),
-    { id: 'loops', benchmark: 'divergent-loops', parameters: { loops: 'double', divergentLanes: 63, iterations: 8 } },
-    { id: 'grid', benchmark: 'launch-grid', parameters: { blocks: 3, threads: 96, elements: 20 } },
-    probe('shuffle', { rounds: 1, mostThreadGroups: 2 }),
-    probe('shared-memory', { mostThreadGroups: 2 }),
-    probe('fetch'),
-    probe('limits'),
-    ...['none', 'full-sort', 'dynamic-fetch', 'dynamic-fetch(group)'].flatMap((balancing) =>
-      (balancing.startsWith('dynamic') ? (['nested'] as const) : (['nested', 'flattened'] as const)).map((loop) =>
-        // The last group of a block is not full.
-        unitLoop(`${idOf(balancing)}-${loop}`, { threadsPerUnit: 4, balancing, loop, blockThreads: 160 }),
+it.skipIf(lacks('g++'))(
+  'thread groups of 64 lanes, as in HIP, give the same results, and name the backend',
+  async () => {
+    const cases: readonly BenchCase[] = [
+      ...[33, 64].map((unitsPerGroup) =>
+        power(`power-${unitsPerGroup}`, { unitsPerGroup, workGroups: 4, synchronised: true }),
       ),
-    ),
-  ];
-  it('give the same results, and name the backend', async () => {
+      { id: 'loops', benchmark: 'divergent-loops', parameters: { loops: 'double', divergentLanes: 63, iterations: 8 } },
+      { id: 'grid', benchmark: 'launch-grid', parameters: { blocks: 3, threads: 96, elements: 20 } },
+      probe('shuffle', { rounds: 1, mostThreadGroups: 2 }),
+      probe('shared-memory', { mostThreadGroups: 2 }),
+      probe('fetch'),
+      probe('limits'),
+      ...['none', 'full-sort', 'dynamic-fetch', 'dynamic-fetch(group)'].flatMap((balancing) =>
+        (balancing.startsWith('dynamic') ? (['nested'] as const) : (['nested', 'flattened'] as const)).map((loop) =>
+          // The last group of a block is not full.
+          unitLoop(`${idOf(balancing)}-${loop}`, { threadsPerUnit: 4, balancing, loop, blockThreads: 160 }),
+        ),
+      ),
+    ];
     const hip = { nvcc: EMULATING_HIPCC, hip: { threadGroupWidth: 64 }, architectures: ['gfx90a'] };
     const { records } = await measure(planOf(cases, HIP), {}, undefined, hip);
     const [device] = ofType(records, 'device');
@@ -315,8 +318,8 @@ describe('thread groups of 64 lanes, as in HIP', () => {
     const valuesOf = (id: string) => ofType(records, 'values').find((record) => record.case === id)!.values;
     expect(valuesOf('loops')['laneCycles']).toHaveLength(64);
     expect(valuesOf('shared-memory')['strideWords']).toEqual([1, 2, 4, 8, 16, 32, 64]);
-  });
-});
+  },
+);
 
 describe('launches of several cases', () => {
   const cases = LOOPS.filter(({ id }) => /-u4-0$|^wide$|^held$/.test(id));
@@ -394,13 +397,14 @@ it("reads the conditions of a launch, during the launch, from the driver's libra
   expect(ofType(records, 'sample')).toMatchObject(clocks);
 });
 
-describe('iterations of every shape', () => {
-  // One profile has the fewest steps, one has many, and one deals the iterations of a unit to its threads.
-  it.each<readonly [threadsPerUnit: number, change: Partial<UnitLoopProfile>]>([
-    [32, { instructionsPerIteration: 12, serialFraction: 0.3, dependentLoadsPerIteration: 0, bytesPerIteration: 0 }],
-    [1, { instructionsPerIteration: 300, integerShare: 1, dependentLoadsPerIteration: 2.5, bytesPerIteration: 0 }],
-    [32, { sharing: 'deal', unitInstructions: 50, combineInstructions: 9 }],
-  ])('leave the same results as the reference: %d threads per unit, %j', async (threadsPerUnit, change) => {
+// One profile has the fewest steps, one has many, and one deals the iterations of a unit to its threads.
+it.skipIf(lacks('g++')).each<readonly [threadsPerUnit: number, change: Partial<UnitLoopProfile>]>([
+  [32, { instructionsPerIteration: 12, serialFraction: 0.3, dependentLoadsPerIteration: 0, bytesPerIteration: 0 }],
+  [1, { instructionsPerIteration: 300, integerShare: 1, dependentLoadsPerIteration: 2.5, bytesPerIteration: 0 }],
+  [32, { sharing: 'deal', unitInstructions: 50, combineInstructions: 9 }],
+])(
+  'iterations of every shape leave the same results as the reference: %d threads per unit, %j',
+  async (threadsPerUnit, change) => {
     const lengths = Uint32Array.of(3, 0, 1, 29, 5);
     const workload = { label: '', lengths, profile: { ...PROFILE, ...change } as UnitLoopProfile, traffic: null };
     const cases = (['nested', 'flattened'] as const).map((loop) =>
@@ -408,8 +412,8 @@ describe('iterations of every shape', () => {
     );
     const { records } = await measure(planOf(cases, { workload, warmUps: 0, repeats: 1 }));
     expect(checksOf(records)).toEqual(cases.map(({ id }) => [id, true]));
-  });
-});
+  },
+);
 
 describe('what goes wrong', () => {
   /** Returns a function that replaces a word in a file of the plan. */
@@ -418,17 +422,6 @@ describe('what goes wrong', () => {
     words.writeUInt32LE(change(words.readUInt32LE(at * 4)) >>> 0, at * 4);
     await writeFile(join(where, file), words);
   };
-
-  it('reports a wrong result with its unit', async () => {
-    const { records } = await measure(
-      ONE,
-      {},
-      changing('expected.u32', 7, (word) => word ^ 1),
-    );
-    expect(ofType(records, 'check')).toMatchObject([
-      { correct: false, message: /^unit 7 is \d+ instead of \d+ \(150 of 150 results compared, 1 wrong\)$/ },
-    ]);
-  });
 
   it('fails one case and continues with the next', async () => {
     const cases = [
@@ -468,56 +461,52 @@ describe('what goes wrong', () => {
     expect(ended.code).toBe(1);
     expect(records.map(({ type }) => type)).toEqual(['device', 'compiled', 'sample', 'failed', 'lost']);
     expect(records.at(-1)).toMatchObject({ message: /cudaErrorLaunchFailure, unspecified launch failure, in case a$/ });
-    const slow = await measure(ONE, { CUDA_SHIM_FAULT_LAUNCH: '6', CUDA_SHIM_FAULT: '702' });
-    expect(ofType(slow.records, 'lost')[0].message).toMatch(/in case a; it draws a screen, .* fewer units .* TdrDelay/);
   });
 
-  it('ends if a launch hangs, and measures the other cases when started again', async () => {
+  it('ends if a launch hangs', async () => {
     const cases = [unitLoop('a', {}), unitLoop('hangs', { gridBlocks: 9 }), unitLoop('b', {})];
     const plan = planOf(cases, { caseTimeLimitMs: 1000, alternating: 3 });
     const { ended, records } = await measure(plan, { CUDA_SHIM_HANG_BLOCKS: '9' });
-    expect(ended.code).toBe(EXIT_HUNG);
-    const message = 'Stopped within a launch (limit 1 s).';
-    expect(records.at(-1)).toEqual({ type: 'failed', case: 'hangs', message });
-  });
-
-  it('says if the program has no code for the device', async () => {
-    const { ended, records } = await measure(ONE, { CUDA_SHIM_NO_CODE: '1' });
-    expect(ended.code).toBe(1);
-    expect(records.map(({ type }) => type)).toEqual(['device', 'lost']);
-    expect(ofType(records, 'lost')[0].message).toMatch(/does not run on compute capability 0\.0$/);
-    const wide = await measure(ONE, { CUDA_SHIM_WIDTH: '64' });
-    expect(ofType(wide.records, 'lost')[0].message).toBe(
-      'this program was built for thread groups of 32 lanes, but the device has 64: compile with -DLOCKSTEP_GROUP_WIDTH=64',
-    );
+    const failed = { type: 'failed', case: 'hangs', message: 'Stopped within a launch (limit 1 s).' };
+    expect([ended.code, records.at(-1)]).toEqual([EXIT_HUNG, failed]);
   });
 
   const planText = (text: string) => (where: string) => writeFile(join(where, 'plan.txt'), text);
-  it.each<[string, 'lost' | 'failed', (folder: string) => Promise<void>, RegExp]>([
+  const otherResult = changing('expected.u32', 7, (word) => word ^ 1);
+  const otherUnit = changing('order-0.u32', 0, () => 150);
+  const WIDER =
+    /^this program was built for thread groups of 32 lanes, but the device has 64: compile with -DLOCKSTEP_GROUP_WIDTH=64$/;
+  const slowLaunch = { CUDA_SHIM_FAULT_LAUNCH: '6', CUDA_SHIM_FAULT: '702' };
+  it.each<[string, 'lost' | 'failed' | 'check', Environment | Spoil, RegExp]>([
+    ['a slow launch', 'lost', slowLaunch, /in case a; it draws a screen, .* fewer units .* TdrDelay/],
+    ['no code for the device', 'lost', { CUDA_SHIM_NO_CODE: '1' }, /does not run on compute capability 0\.0$/],
+    ['a wider device', 'lost', { CUDA_SHIM_WIDTH: '64' }, WIDER],
+    ['a wrong result', 'check', otherResult, /^unit 7 is \d+ instead of \d+ \(150 of 150 results compared, 1 wrong\)$/],
     ['a plan cut short', 'lost', planText('lockstep-cuda-plan 1\n'), /plan.txt is cut short/],
     ['a plan of another version', 'lost', planText('lockstep-cuda-plan 2\n'), /begins with/],
     ['a plan without its units', 'lost', (where) => rm(join(where, 'expected.u32')), /^cannot open expected.u32/],
-    ['an order with a number that is not a unit', 'failed', changing('order-0.u32', 0, () => 150), /^order-0.u32 names 150, which is not less than 150$/], // prettier-ignore
-  ])('refuses %s', async (_what, type, spoil, message) => {
-    const { ended, records } = await measure(ONE, {}, spoil);
+    ['an unknown unit', 'failed', otherUnit, /^order-0.u32 names 150, which is not less than 150$/],
+  ])('reports %s', async (_what, type, fault, message) => {
+    const spoils = typeof fault === 'function';
+    const { ended, records } = await measure(ONE, spoils ? {} : fault, spoils ? fault : undefined);
     expect(ended.code).toBe(type === 'lost' ? 1 : 0);
-    expect(ofType(records, type)).toMatchObject([{ message }]);
+    expect(ofType(records, type)).toMatchObject([{ message, ...(type === 'check' && { correct: false }) }]);
+    if (type === 'lost') expect(records.at(-1)!.type).toBe('lost');
   });
 });
 
 describe('devices', () => {
-  let program: string;
-  beforeAll(async () => {
-    program = unwrap(await compileCuda(compilation([DEVICES_OBJECT], { architectures: [] }))).program;
-  });
+  const listed = async (environment: Environment, object = DEVICES_OBJECT, ...args: readonly string[]) => {
+    const { program } = unwrap(await compileCuda(compilation([object], { architectures: [] })));
+    const { code, stdout } = await runToEnd(program, args, folder, environment);
+    return [code, recordsOf(stdout)] as const;
+  };
 
   it('are listed with their numbers', async () => {
-    const two = recordsOf((await runToEnd(program, [], folder, { CUDA_SHIM_DEVICES: '2' })).stdout);
+    const [, two] = await listed({ CUDA_SHIM_DEVICES: '2' });
     expect(ofType(two, 'device').map(({ properties }) => properties['ordinal'])).toEqual([0, 1]);
-    const measuring = unwrap(await compileCuda(compilation([HOST_OBJECT]))).program;
-    const args = ['--plan', 'plan.txt', '--device', '2'];
-    const third = await runToEnd(measuring, args, folder, { CUDA_SHIM_DEVICES: '2' });
-    expect(recordsOf(third.stdout)).toEqual([{ type: 'lost', message: 'device 2 does not exist; this machine has 2' }]);
+    const third = await listed({ CUDA_SHIM_DEVICES: '2' }, HOST_OBJECT, '--plan', 'plan.txt', '--device', '2');
+    expect(third[1]).toEqual([{ type: 'lost', message: 'device 2 does not exist; this machine has 2' }]);
   });
 
   it.each([
@@ -525,8 +514,7 @@ describe('devices', () => {
     [{ CUDA_SHIM_DRIVER: '12020' }, 'the driver is for CUDA 12.2 and older, and this program was built with CUDA 13.0, which needs driver 580.65 or newer: update the driver, or build with CUDA 12 (set NVCC=/path/to/nvcc)'], // prettier-ignore
     [{ CUDA_SHIM_DRIVER: '0' }, 'no NVIDIA driver is loaded on this machine'],
   ])('are reported as missing with the reason: %o', async (environment: Record<string, string>, message) => {
-    const { code, stdout } = await runToEnd(program, [], folder, environment);
-    expect([code, recordsOf(stdout)]).toEqual([1, [{ type: 'lost', message }]]);
+    expect(await listed(environment)).toEqual([1, [{ type: 'lost', message }]]);
   });
 });
 
@@ -607,17 +595,13 @@ describe('compiling', () => {
     ]);
   });
 
-  it("fails with the compiler's first error", async () => {
+  it("fails with the compiler's first error, without sources, and with a program that is not a compiler", async () => {
     const broken = join(folder, 'broken-sources');
     await cp(sources, broken, { recursive: true });
     await writeFile(join(broken, 'main.cu'), '\nint main() { return nothing; }\n');
-    const failed = await compileCuda(compilation([HOST_OBJECT], { sources: broken }));
-    expect(failed).toFail('unsupported');
-    expect(failed).toFail(null, /^main: nvcc refused: main\.cu:2:\d+: error: .nothing. was not/);
-  });
-
-  it('fails without sources, and with a program that is not a compiler', async () => {
     const compiled = (change: Partial<CudaCompilation>) => compileCuda(compilation([HOST_OBJECT], change));
+    const error = /^main: nvcc refused: main\.cu:2:\d+: error: .nothing. was not/;
+    expect(await compiled({ sources: broken })).toFail('unsupported', error);
     expect(await compiled({ sources: join(folder, 'nowhere') })).toFail('not-found');
     expect(await compiled({ nvcc: '/bin/true' })).toFail(null, /^\/bin\/true does not print its version: /);
     expect(await nvccVersion(join(folder, 'nvcc'))).toFail('not-found');
@@ -667,7 +651,7 @@ describe('a bundle on a machine without Lockstep', () => {
   const plan = planOf(cases, { caseTimeLimitMs: 2000 });
   const environment = { NVCC: EMULATING_NVCC, LOCKSTEP_ARCHITECTURE: 'sm_90' };
   let place: string;
-  const script = (more: Record<string, string> = {}, ...args: string[]): Promise<Ended> =>
+  const script = (more: Environment = {}, ...args: string[]): Promise<Ended> =>
     runToEnd(join(place, 'run.sh'), args, folder, { ...environment, ...more });
   const results = async (): Promise<string> => readFile(join(place, 'results.jsonl'), 'utf8');
   const recordsAfterPlan = async (): Promise<BenchRecord[]> => {
@@ -781,14 +765,9 @@ describe('a bundle on a machine without Lockstep', () => {
 });
 
 describe('a bundle for HIP', () => {
-  let place: string;
-  const script = (HIPCC: string): Promise<Ended> => runToEnd(join(place, 'run.sh'), [], place, { HIPCC });
-  beforeAll(async () => {
-    const plan = planOf([unitLoop('a', { threadsPerUnit: 4 })], HIP);
-    place = await bundleIn('hip-bundle', plan);
-  });
-
   it('says that hipcc is needed, and measures with it', async () => {
+    const place = await bundleIn('hip-bundle', planOf([unitLoop('a', { threadsPerUnit: 4 })], HIP));
+    const script = (HIPCC: string): Promise<Ended> => runToEnd(join(place, 'run.sh'), [], place, { HIPCC });
     expect((await script(join(folder, 'no-such-hipcc'))).stderr).toMatch(/^hipcc was not found\. Install ROCm/);
     expect(await readFile(join(place, 'README.txt'), 'utf8')).toMatch(/lanes, and ROCm \(hipcc\)(?![^]*nvcc)/);
     const ended = await script(EMULATING_HIPCC);

@@ -1,17 +1,27 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { main } from '../../src-main/cli/main.ts';
 import type { RunSummary } from '../../src-main/contract/api.ts';
+import { parseKernelManifest } from '../../src-main/contract/kernel-manifest.ts';
 import type { MeasuringDetail } from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
-import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
+import { EMULATION_NOTE } from '../../src-workers/bench/cuda/emulation.ts';
+import { kernelProgram, type KernelProgram } from '../../src-workers/bench/kernel/cuda-program.ts';
 import { valueBytes } from '../../src-workers/bench/kernel/launches.ts';
+import { listValues } from '../../src-workers/bench/program/command-line.ts';
+import type { ProgramTask } from '../../src-workers/domain/benchmark.ts';
+import type { KernelTask, ValueType } from '../../src-workers/domain/kernel-manifest.ts';
+import { unwrap } from '../../src-workers/domain/result.ts';
 import { spmvReference, writeSpmvKernel } from '../data/bench/spmv-reference.ts';
-import { lacks } from '../tools.mjs';
-import { call, ended } from '../unit/engine-calls.ts';
-import { cacheIn, testEngine, testFolder } from '../workplace.ts';
 import { dataText } from '../data.ts';
+import MANIFEST from '../data/cuda/types.kernel.json' with { type: 'json' };
+import { designOf } from '../measuring.ts';
+import { findTool, lacks } from '../tools.mjs';
+import { call as callOn, ended, refusal } from '../unit/engine-calls.ts';
+import { cacheIn, sweep as sweepOn, testEngine, testFolder, useBench } from '../workplace.ts';
+import { EMULATING_HIPCC, EMULATING_NVCC, SOURCES } from './bench-cuda-plans.ts';
 
 // Measures the SpMV kernels of the examples on a small matrix. WGSL runs on the device that Dawn finds here, and CUDA
 // on the emulation.
@@ -19,15 +29,12 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const SPMV = join(ROOT, 'db/examples/kernels/spmv');
 const MATRIX = join(ROOT, 'test/data/matrices/lp_ship04l.mtx');
 const folder = testFolder();
-const databaseFile = join(folder, 'test.db');
 const file = join(folder, 'spmv.kernel.json');
-let engine: Engine;
+const { engine, call } = useBench();
 let rows: number;
 let runId: number;
 /** Best design of each entry. */
 let designs: readonly number[];
-
-const open = async (host: 'cli' | 'serve'): Promise<Engine> => await testEngine(databaseFile, { host });
 
 /** Writes the kernel's manifest under another name, with a change. */
 function manifest(name: string, change: (text: string) => string = (text) => text): string {
@@ -44,11 +51,9 @@ async function wrongManifest(): Promise<string> {
   return manifest('wrong.kernel.json', (text) => text.replace('"y.f32"', '"wrong.f32"'));
 }
 
-async function sweep(change: (study: StudyFile) => StudyFile): Promise<number> {
+async function sweep(change: (study: StudyFile) => StudyFile, on = engine): Promise<number> {
   const example = JSON.parse(readFileSync(join(SPMV, 'spmv.json'), 'utf8')) as StudyFile;
-  const study = change({ ...example, workload: { lengths: `mtx:${MATRIX}`, units: rows } });
-  const { id } = await call(engine, 'studies.save', { study });
-  return (await ended(engine, 'runs.start', { studyId: id })).id;
+  return (await sweepOn(on, change({ ...example, workload: { lengths: `mtx:${MATRIX}`, units: rows } }))).id;
 }
 
 const reduced = (study: StudyFile): StudyFile => ({
@@ -59,19 +64,15 @@ const reduced = (study: StudyFile): StudyFile => ({
 beforeAll(async () => {
   vi.stubEnv('XDG_CACHE_HOME', cacheIn(folder));
   rows = (await writeSpmvKernel(MATRIX, folder)).lengths.length;
-  engine = await open('cli');
   runId = await sweep(reduced);
-  const page = await call(engine, 'ranking.page', { runId, limit: 100 });
+  const page = await call('ranking.page', { runId, limit: 100 });
   const best = new Map(page.rows.toReversed().map(({ design, designIndex }) => [design.implementation, designIndex]));
   // This implementation has the same entry as another one. The entry behaves differently only if a row has more threads
   // than a thread group.
   best.delete('2 to 32 threads per row');
   designs = [...best.values()];
 });
-afterAll(async () => {
-  await engine.close();
-  vi.unstubAllEnvs();
-});
+afterAll(() => vi.unstubAllEnvs());
 
 const asked = (target: string, more: object = {}): object => ({
   target,
@@ -83,7 +84,7 @@ const asked = (target: string, more: object = {}): object => ({
 });
 async function measured(target: string, more: object = {}): Promise<{ run: RunSummary; found: MeasuringDetail }> {
   const run = await ended(engine, 'bench.start', asked(target, more));
-  return { run, found: await call(engine, 'bench.detail', { id: run.id }) };
+  return { run, found: await call('bench.detail', { id: run.id }) };
 }
 /** Expects a correct result for every design, and a time unless the designs were only checked. */
 function expectCorrect({ cases }: MeasuringDetail, timed = true): void {
@@ -92,10 +93,8 @@ function expectCorrect({ cases }: MeasuringDetail, timed = true): void {
     expect(values.maxError).toBeLessThan(1e-4);
   }
 }
-async function refused(target: string, more: object = {}): Promise<string> {
-  const answer = await engine.dispatch('bench.start', asked(target, more));
-  return answer.ok ? 'started' : answer.error.message;
-}
+const refused = (target: string, more: object = {}): Promise<string> =>
+  refusal(engine, 'bench.start', asked(target, more));
 
 it.skipIf(lacks('swiftshader'))('measures every implementation in WGSL, checks and compares them', async () => {
   const { run, found } = await measured('webgpu');
@@ -107,7 +106,7 @@ it.skipIf(lacks('swiftshader'))('measures every implementation in WGSL, checks a
   expectCorrect(found);
   const implementations = new Set(found.cases.map(({ design }) => design!.implementation));
   expect(implementations.size).toBe(5);
-  const compared = await call(engine, 'bench.compare', { id: run.id });
+  const compared = await call('bench.compare', { id: run.id });
   expect(compared.designs).toHaveLength(10);
 });
 
@@ -161,7 +160,7 @@ it.skipIf(lacks('swiftshader'))('tunes a kernel, and resumes only with the same 
   let output = '';
   const take = (text: string): void => void (output += text);
   const lockstep = (...args: readonly string[]): Promise<number> =>
-    main([...args, '--db', databaseFile], { out: take, err: take, interactive: false, columns: 100 });
+    main([...args, '--db', engine.context.databaseFile], { out: take, err: take, interactive: false, columns: 100 });
   const other = manifest('tuned.kernel.json');
   const tuned = ['tune', String(runId), '--kernel', other, '--target', 'webgpu', '--budget', '2', '--repeats', '1'];
   expect([await lockstep(...tuned, '--json'), output]).toEqual([0, expect.stringContaining('"measured": 2')]);
@@ -170,12 +169,12 @@ it.skipIf(lacks('swiftshader'))('tunes a kernel, and resumes only with the same 
   expect(output).toMatch(/Remove --exec/);
 
   const few = { designs: designs.slice(0, 2) };
-  const { runId: id } = await call(engine, 'bench.start', asked('webgpu', few));
-  await call(engine, 'runs.cancel', { id });
-  expect((await call(engine, 'runs.wait', { id })).state).toBe('cancelled');
+  const { runId: id } = await call('bench.start', asked('webgpu', few));
+  await call('runs.cancel', { id });
+  expect((await call('runs.wait', { id })).state).toBe('cancelled');
   const text = readFileSync(join(folder, 'spmv.wgsl'), 'utf8');
   writeFileSync(join(folder, 'spmv.wgsl'), `${text}\n`);
-  await expect(call(engine, 'runs.resume', { id })).rejects.toThrow(/or a file that it names, has changed/);
+  await expect(call('runs.resume', { id })).rejects.toThrow(/or a file that it names, has changed/);
   writeFileSync(join(folder, 'spmv.wgsl'), text);
   expect((await ended(engine, 'runs.resume', { id })).state).toBe('complete');
 });
@@ -215,7 +214,7 @@ it.skipIf(lacks('opencl'))('measures every entry in OpenCL, and says in one sent
   const once = { repeats: 1, warmUps: 0 };
   const { run, found } = await measured('opencl:0', { ...once, designs });
   expect(run).toMatchObject({ state: 'complete', valid: designs.length, invalid: 0 });
-  const [target] = (await call(engine, 'bench.targets', {})).filter(({ id }) => id === 'opencl:0');
+  const [target] = (await call('bench.targets', {})).filter(({ id }) => id === 'opencl:0');
   const { name, driver } = target.device!;
   expect(found.device).toMatchObject({ name, driver, multiprocessors: expect.any(Number) });
   expectCorrect(found);
@@ -264,7 +263,7 @@ it.skipIf(lacks('opencl'))(
       ],
       entries: [{ entry: 'types', sharedBytes: '4 * {blockThreads}' }],
     });
-    const design = (await call(engine, 'ranking.page', { runId, limit: 100 })).rows.find((row) => row.design.implementation === 'Thread per row')!.designIndex; // prettier-ignore
+    const design = (await call('ranking.page', { runId, limit: 100 })).rows.find((row) => row.design.implementation === 'Thread per row')!.designIndex; // prettier-ignore
     const file = join(folder, 'types.json');
     for (const [whole, shown] of [
       ['whole.bin', { correct: true, values: { maxError: 0 }, failure: null }],
@@ -277,12 +276,175 @@ it.skipIf(lacks('opencl'))(
   },
 );
 
-// This test is the last one, because it replaces the engine.
 it("measures a user's kernel only for the command line", async () => {
-  await engine.close();
-  engine = await open('serve');
-  const answer = await engine.dispatch('bench.start', asked('webgpu'));
-  expect(answer).toFail(null, /^Only the command line .* Use lockstep bench RUN --kernel/);
-  const targets = await call(engine, 'bench.targets', {});
+  const served = await testEngine(join(folder, 'served.db'), { host: 'serve' });
+  const answer = await refusal(served, 'bench.start', asked('webgpu', { runId: await sweep(reduced, served) }));
+  expect(answer).toMatch(/^Only the command line .* Use lockstep bench RUN --kernel/);
+  const targets = await callOn(served, 'bench.targets', {});
   expect(targets.find(({ id }) => id === 'opencl:0')).toMatchObject({ backend: 'program', available: false });
+  await served.close();
+});
+
+/**
+ * The emulation checks the arguments that a manifest may give a kernel. The real compilers also compile each host program
+ * that Lockstep writes.
+ */
+describe('the program that launches a kernel', () => {
+  const UNITS = 6;
+  const DESIGN = designOf({ blockThreads: 32, gridBlocks: 1 });
+  const TASK: ProgramTask = { exec: '', build: null, folder: '.', units: UNITS, deviceId: 'x', reference: null, probe: false, threadGroupWidth: 32 }; // prettier-ignore
+
+  /** The kernel copies each array of its type through shared memory. Its sums need all bits of a number. */
+  const KERNEL = dataText('cuda/types.cu');
+  const BIG = 2n ** 62n;
+
+  const units = Array.from({ length: UNITS }, (_, at) => at);
+  const numbers = (type: ValueType, of: (at: number) => number): Uint8Array => valueBytes(type, units.map(of));
+  const bigs = (of: (at: number) => bigint): Uint8Array => new Uint8Array(BigUint64Array.from(units, of).buffer);
+  const pairs = (place: (at: number) => number): Buffer =>
+    Buffer.concat(units.flatMap((at) => [valueBytes('f32', [at / 2]), valueBytes('i32', [place(at)])]));
+  const sums = (more: number): Uint8Array => bigs((at) => BIG + BigInt(at - at + 250 + at + 1000 * at - 18 + more));
+
+  beforeAll(() => {
+    const files: Readonly<Record<string, Uint8Array | string>> = {
+      'types.cu': KERNEL.replace('SHARED', '__shared__'),
+      // The compiler of these tests does not rewrite sources, so shared memory must have a fixed size.
+      'held.cu': KERNEL.replace('extern SHARED T held[]', '__shared__ T held[1024]'),
+      a: numbers('i8', (at) => -at),
+      b: numbers('u8', (at) => 250 + at),
+      c: numbers('i16', (at) => 1000 * at),
+      d: bigs((at) => BIG + BigInt(at)),
+      e: numbers('f64', (at) => at),
+      f: pairs((at) => 10 * at),
+      limits: Buffer.concat([valueBytes('f64', [0.25]), valueBytes('i64', [40]), Buffer.from('Aaaaaaaa')]),
+      sums: sums(40),
+      products: numbers('f64', (at) => at / 2 + 0.25),
+      pairs: pairs((at) => 10 * ((at + 1) % UNITS) * 2 * 2),
+      sizes: numbers('u16', () => 65 + 33),
+    };
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
+  });
+  function task(change: (manifest: typeof MANIFEST) => void, platform?: 'hip' | 'emulation'): KernelTask {
+    const manifest = structuredClone(MANIFEST);
+    manifest.sources = ['held.cu'];
+    change(manifest);
+    const read = unwrap(parseKernelManifest(JSON.stringify(manifest), 'types.kernel.json'));
+    return { manifest: read, file: join(folder, 'types.kernel.json'), digest: '', units: UNITS, threadGroupWidth: 32, device: 0, ...(platform && { platform }) }; // prettier-ignore
+  }
+
+  /** Writes the host program of a kernel, but does not compile it yet. */
+  async function prepared(kernel: KernelTask): Promise<KernelProgram> {
+    vi.stubEnv('NVCC', EMULATING_NVCC);
+    vi.stubEnv('HIPCC', EMULATING_HIPCC);
+    const folders = { sources: SOURCES, folder, cache: join(folder, 'hosts-cache'), run: join(folder, 'run') };
+    return unwrap(await kernelProgram({ warmUps: 0, repeats: 1 }, TASK, kernel, folders, 120_000));
+  }
+
+  /** Builds and runs a program. Returns its output about the result, and its standard error. */
+  async function ran(
+    change: (manifest: typeof MANIFEST) => void,
+    platform?: 'hip' | 'emulation',
+    launches = `0:${UNITS}:1:1`,
+  ): Promise<readonly [string, string]> {
+    const texts = { lengthsFile: '', orderFile: '', launches: '' };
+    const { build } = await prepared(task(change, platform));
+    const built = await build(listValues(DESIGN, 0, TASK, texts), DESIGN);
+    if (!built.ok) return ['', built.error.message];
+    const words = `--device 0 --units ${UNITS} --units-per-thread 1 --block 32 --launches ${launches} --repeats 1`;
+    const { CUDA_DEVICE_ORDER: _, ...env } = { ...process.env, CUDA_SHIM_NEEDS_ORDER: '1' } as NodeJS.ProcessEnv;
+    const { stdout, stderr } = spawnSync(built.value, words.split(' '), { cwd: folder, env, encoding: 'utf8' });
+    return [stdout.split('\n').find((line) => line.includes('correct')) ?? '', stderr.trim()];
+  }
+
+  it.skipIf(lacks('g++'))('passes numbers of every size, structs, templates and computed sizes', async () => {
+    expect(await ran(() => {})).toEqual(['{"correct":true,"maxError":0}', '']);
+  });
+
+  it.skipIf(lacks('g++') || process.platform !== 'linux')('has shared memory of the given size', async () => {
+    const shared = await ran((m) => void (m.sources = ['types.cu']), 'emulation');
+    expect(shared).toEqual(['{"correct":true,"maxError":0}', EMULATION_NOTE]);
+  });
+
+  it.skipIf(lacks('g++'))('compares whole numbers of 64 bits exactly', async () => {
+    writeFileSync(join(folder, 'near'), sums(41));
+    const [said, why] = await ran(({ arguments: all }) => void (all[11].output!.reference = 'near'));
+    expect(said).toBe('{"correct":false,"maxError":1}');
+    expect(why).toMatch(/^element 0 of sums is 4611686018427388e3|^element 0 of sums is 4\.61168602e\+18 instead of/);
+  });
+
+  it.skipIf(lacks('g++')).each<readonly [RegExp, (manifest: typeof MANIFEST) => void]>([
+    [/the argument d is i64 in the manifest, of 8 bytes, and the parameter of the kernel points to another type/, (m) => void (m.arguments[3].type = 'i64')], // prettier-ignore
+    [
+      /The constant PLUS is 1 \/ 0\. For this design that is Infinity/,
+      (m) => void (m.entries[0].constants.PLUS = '1 / 0'),
+    ],
+    [/the argument limits is u8\[20\] in the manifest, of 20 bytes, and the parameter of the kernel has another size/, (m) => { m.arguments[6].type = 'u8[20]'; m.arguments[6].value = { file: 'limits20' }; }], // prettier-ignore
+  ])('refuses a manifest: %s', async (words, change) => {
+    writeFileSync(join(folder, 'limits20'), Buffer.alloc(20));
+    expect((await ran(change))[1]).toMatch(words);
+  });
+
+  // The number of units and the size of shared memory depend on the launch, so one program serves all these launches.
+  it.skipIf(lacks('g++')).each([
+    ['0:6:4:1', /the argument n is 1\.5, which its parameter, a whole number of 32 unsigned bits, cannot hold/],
+    ['0:6:3:1', /sharedBytes of the manifest is 42\.\d+ here, which must be a whole number of bytes/],
+    ['0:6:1:8388607', /1073741696 bytes of dynamic shared memory: cudaErrorInvalidValue/],
+  ])('refuses the launch %s', async (launches, words) => {
+    expect((await ran(() => {}, undefined, launches))[1]).toMatch(words);
+  });
+
+  it.skipIf(lacks('g++'))('compiles a .hip source by hipcc if there is one, or else the .cu source', async () => {
+    writeFileSync(join(folder, 'own.hip'), KERNEL.replace('extern SHARED T held[]', '__shared__ T held[1024]').replace('TIMES * FACTOR', 'TIMES * 2')); // prettier-ignore
+    for (const sources of [['held.cu', 'own.hip'], ['held.cu']])
+      expect(await ran((m) => void (m.sources = sources), 'hip')).toEqual(['{"correct":true,"maxError":0}', '']);
+  });
+
+  it.skipIf(lacks('nvcc', 'hipcc'))(
+    'generates hosts that nvcc and hipcc compile, half precision included',
+    async () => {
+      const half = `#include HALF\n__global__ void twice(const __half* x, __half by, __half* y, unsigned n) {
+  extern __shared__ __half held[];
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) held[threadIdx.x] = x[i], y[i] = __hmul(held[threadIdx.x], by);
+}\n`;
+      writeFileSync(join(folder, 'half.cu'), half);
+      for (const [name, factor] of [
+        ['x', 1],
+        ['y', 2],
+      ] as const)
+        writeFileSync(
+          join(folder, `half-${name}`),
+          numbers('f16', (at) => at * factor),
+        );
+      const halves = task((m) => {
+        m.sources = ['half.cu'];
+        m.arguments = [
+          { name: 'x', type: 'half', file: 'half-x' },
+          { name: 'by', type: 'half', value: 2 },
+          { name: 'y', type: 'half', output: { count: '{units}', reference: 'half-y' } },
+          { name: 'n', type: 'u32', value: '{units}' },
+        ] as typeof m.arguments;
+        m.entries = [{ entry: 'twice', sharedBytes: '2 * {blockThreads}' } as (typeof m.entries)[0]];
+      });
+      const hosts = join(folder, 'hosts-cache', 'hosts');
+      rmSync(hosts, { recursive: true, force: true });
+      await prepared(halves);
+      await prepared(task((m) => void (m.sources = ['types.cu'])));
+      const made = readdirSync(hosts);
+      expect(made).toHaveLength(2);
+      for (const name of made) {
+        const defined = ['-std=c++17', '-DFACTOR=2', '-DPLUS=33', join(hosts, name, 'host.cu')];
+        // nvcc checks all of the host's code before it compiles the kernel, so `-ptx` is enough.
+        const flags = ['-O0', '-ptx', '-arch=sm_90', '-DHALF=<cuda_fp16.h>', '-o', join(folder, 'host.ptx')];
+        const nvcc = spawnSync(findTool('nvcc')!, [...flags, ...defined], { encoding: 'utf8' });
+        expect([nvcc.status, nvcc.stderr]).toEqual([0, '']);
+        const hip = ['-fsyntax-only', '-x', 'hip', '--offload-arch=gfx90a', '-DLOCKSTEP_GROUP_WIDTH=64'];
+        const env = { ...process.env, HIP_PLATFORM: 'amd' };
+        const words = [...hip, '-DHALF=<hip/hip_fp16.h>', ...defined];
+        const hipcc = spawnSync(findTool('hipcc')!, words, { encoding: 'utf8', env });
+        const errors = hipcc.stderr.replaceAll(/.*warning.*/g, '');
+        expect([hipcc.status, errors]).toEqual([0, expect.not.stringContaining('error')]);
+      }
+    },
+  );
 });

@@ -95,7 +95,6 @@ describe('measuring designs of a sweep', () => {
     fake({ wrong: [wrong], failing: [failing] });
     const run = await measure(engine, runId);
     expect(run).toMatchObject({ kind: 'bench', state: 'complete', enumerated: 5, valid: 4, invalid: 1, sourceRunId: runId }); // prettier-ignore
-
     const found = await detail(engine, run.id);
     expect(found.request).toEqual({ target: 'webgpu', backend: 'webgpu', suite: 'designs', sourceRunId: runId, deviceId: DEVICE, repeats: 7, warmUps: 3, cases: 5 }); // prettier-ignore
     expect(found.device).toMatchObject({ name: 'Fake device', fingerprint: 'fake' });
@@ -104,18 +103,17 @@ describe('measuring designs of a sweep', () => {
     // The predictions are for the stand-in loop, in which sharing a unit saves less time.
     for (const [at, one] of found.cases.entries())
       expect(one.predictedMs! > page.rows[at].predictedMs).toBe(page.rows[at].design.threadsPerUnit > 1);
-    for (const { deviceId, case: ofCase, measured, ...one } of found.cases) {
-      expect(deviceId).toBe(DEVICE);
-      if (ofCase.id === failing) {
-        expect({ measured, ...one }).toMatchObject({ measured: null, failure: 'too many registers', correct: null });
-        continue;
-      }
-      expect(measured).toMatchObject({ repeats: 7, clockMhz: 1000, warmUpMs: { length: 3 }, timesMs: { length: 7 } });
-      const median = measured!.timesMs.toSorted((a, b) => a - b)[3];
-      expect(measured!.medianMs).toBeCloseTo(median, 9);
-      expect(measured!.lowMs).toBeLessThanOrEqual(median);
-      expect(one).toMatchObject({ registersPerThread: 32, values: { launches: 7 }, correct: ofCase.id !== wrong });
-      if (ofCase.id === wrong) expect(one.failure).toMatch(/is 1 instead of 2/);
+    const times = { repeats: 7, clockMhz: 1000, warmUpMs: { length: 3 }, timesMs: { length: 7 } };
+    const failed = { measured: null, failure: 'too many registers', correct: null };
+    for (const { case: ofCase, measured, ...one } of found.cases) {
+      const isWrong = ofCase.id === wrong;
+      const right = { measured: times, registersPerThread: 32, values: { launches: 7 }, correct: !isWrong };
+      expect({ measured, ...one }).toMatchObject({ deviceId: DEVICE, ...(ofCase.id === failing ? failed : right) });
+      if (isWrong) expect(one.failure).toMatch(/is 1 instead of 2/);
+      if (measured === null) continue;
+      const median = measured.timesMs.toSorted((a, b) => a - b)[3];
+      expect(measured.medianMs).toBeCloseTo(median, 9);
+      expect(measured.lowMs).toBeLessThanOrEqual(median);
     }
     expect(run.bestTimeMs).toBe(
       Math.min(...found.cases.filter((one) => one.failure === null).map((one) => one.measured!.medianMs)),
@@ -125,8 +123,10 @@ describe('measuring designs of a sweep', () => {
 
     expect(progress.at(-1)).toMatchObject({ runId: run.id, stage: 'measuring', done: 5, total: 5 });
     expect(progress.every((one) => one.runId !== run.id || one.total === 5)).toBe(true);
-    const shown = await call(engine, 'runs.get', { id: run.id });
-    expect(shown).toMatchObject({ study: { name: 'Small' }, devices: [{ id: DEVICE }] });
+    expect(await call(engine, 'runs.get', { id: run.id })).toMatchObject({
+      study: { name: 'Small' },
+      devices: [{ id: DEVICE }],
+    });
   });
 
   it('measures the rows of a matrix in their order, and resumes with the same rows if the file changes', async () => {
@@ -229,6 +229,12 @@ describe('a target that cannot run all of a sweep', () => {
     expect(able.length).toBeLessThan(all.length / 4);
     const leftOut = { designs: all.length, runnable: able.length, limits: NARROW_LIMITS };
     expect(await runnable(engine, runId)).toEqual(leftOut);
+    // Only limits that leave designs out are named.
+    fake({ width: 8, properties: { maxComputeInvocationsPerWorkgroup: 1024 } });
+    expect((await runnable(await engineOn(copied()), runId)).limits).toEqual([{ quantity: 'threadsPerUnit', atMost: 8 }]); // prettier-ignore
+    fake(NARROW);
+    const ofCuda = { designs: all.length, runnable: all.length, limits: [] };
+    expect(await runnable(engine, runId, { target: 'cuda:0' })).toEqual(ofCuda);
 
     const choose = async (way: string, count: number) => (await chosen(engine, runId, { choose: way, count })).designs;
     expect(await chosen(engine, runId, { choose: 'best', count: 4 })).toEqual({ designs: able.slice(0, 4), leftOut });
@@ -245,7 +251,6 @@ describe('a target that cannot run all of a sweep', () => {
   });
 
   it('does not ask the target for its device if designs are named', async () => {
-    const engine = await engineOn(copied());
     const designs = (await ranked(engine, runId)).slice(0, 1);
     fake({ mute: true });
     const asking = performance.now();
@@ -253,16 +258,6 @@ describe('a target that cannot run all of a sweep', () => {
     // Only a request for the device could take up to 30 s.
     expect(performance.now() - asking).toBeLessThan(30_000);
     await call(engine, 'runs.cancel', { id });
-  });
-
-  it('names only the limits that leave designs out', async () => {
-    const engine = await engineOn(copied());
-    fake({ width: 8, properties: { maxComputeInvocationsPerWorkgroup: 1024 } });
-    const { limits } = await runnable(engine, runId);
-    expect(limits).toEqual([{ quantity: 'threadsPerUnit', atMost: 8 }]);
-    const { length } = await ranked(engine, runId);
-    const all = { designs: length, runnable: length, limits: [] };
-    expect(await runnable(engine, runId, { target: 'cuda:0' })).toEqual(all);
   });
 
   it('leaves out the best buckets if the width of the target is unknown', async () => {
@@ -300,12 +295,11 @@ describe('a target that cannot run all of a sweep', () => {
   });
 
   it('refuses a sweep if the target can run none of its designs, and starts no run', async () => {
-    const engine = await engineOn();
     const runId = await sweep(engine, smallStudy({ axes: { ...smallStudy().axes, registerCap: [32, 64] } }));
     const { length } = await ranked(engine, runId);
     const none = `^The target supports no register cap, .* none of the ${length} designs of run ${runId} on ${DEVICE}`;
     await refuses(engine, 'bench.start', ask(runId), new RegExp(none));
-    expect(await call(engine, 'runs.list', {})).toHaveLength(1);
+    expect((await call(engine, 'runs.list', {}))[0].id).toBe(runId);
   });
 
   it('has the cores of the machine if it is a CPU', async () => {
@@ -374,20 +368,16 @@ describe('predictions beside measurements', () => {
 
     await refuses(engine, 'bench.compare', { id: runId }, /Specify a measurement/);
     const { id } = await measure(engine, runId, { count: 1 });
-    await refuses(
-      engine,
-      'bench.compare',
-      { id },
-      /at least 2 designs with a time and a correct result, but .* has 0\./,
-    );
+    const few = /at least 2 designs with a time and a correct result, but .* has 0\./;
+    await refuses(engine, 'bench.compare', { id }, few);
     await refuses(engine, 'bench.compare', { id: run.id, profileId: 7 }, /no calibration 7/);
   });
 
   it('calibrate the model, and the profile can be kept, compared and used in a study', async () => {
     const engine = await engineOn();
     const axes = { threadsPerUnit: [1, 4], blockThreads: [64, 128, 256], blocksPerMultiprocessor: [2, 4] };
-    const { id: studyId } = await call(engine, 'studies.save', { study: smallStudy({ axes }) });
-    const runId = (await ended(engine, 'runs.start', { studyId })).id;
+    const runId = await sweep(engine, smallStudy({ axes }));
+    const studyId = 1;
     fake({ factor: 3, name: 'NVIDIA GeForce RTX 4090', fingerprint: 'real' });
     const run = await measure(engine, runId, { choose: 'random', count: 12 });
     const saved = await call(engine, 'calibration.save', { id: run.id, name: 'three times' });
@@ -408,15 +398,11 @@ describe('predictions beside measurements', () => {
     const { latencyCycles, issueCycles, kneeSoftness } = fitted.parameters;
     const { study } = await call(engine, 'studies.get', { id: studyId });
     const origins = { ...study.kernel.origins, serialFraction: 'calibrated' };
-    const misled = {
-      ...study,
-      kernel: { ...study.kernel, serialFraction: 0.77, origins },
-      pipeline: { [DEVICE]: { latencyCycles, issueCycles, kneeSoftness, origin: 'calibrated' } },
-    };
-    await call(engine, 'studies.save', { id: studyId, study: misled });
-    await refuses(engine, 'calibration.use', { studyId, deviceId: 'x', profileId: null }, /not in the/);
-    const without = await call(engine, 'calibration.use', { studyId, deviceId: DEVICE, profileId: null });
-    expect(without.study).toEqual(study);
+    const kernel = { ...study.kernel, serialFraction: 0.77, origins };
+    const pipeline = { [DEVICE]: { latencyCycles, issueCycles, kneeSoftness, origin: 'calibrated' } };
+    await call(engine, 'studies.save', { id: studyId, study: { ...study, kernel, pipeline } });
+    await refuses(engine, 'calibration.use', { ...use, deviceId: 'x', profileId: null }, /not in the/);
+    expect((await call(engine, 'calibration.use', { ...use, profileId: null })).study).toEqual(study);
     await call(engine, 'calibration.delete', { id: saved.id });
     await refuses(engine, 'calibration.delete', { id: saved.id }, /no calibration/);
   });
@@ -496,10 +482,10 @@ describe('a measurement that is stopped', () => {
     fake({ silent: true });
     const silent = await measure(engine, runId);
     expect(silent.error).toMatch(/ended with exit code 3: no such device.* 0 of 5 cases/);
-    await refuses(engine, 'bench.detail', { id: silent.id }, 'ok');
+    await detail(engine, silent.id);
     fake({ absent: true });
-    const absent = await measure(engine, runId);
-    expect(absent).toMatchObject({ state: 'failed', valid: 0, invalid: 0, error: /^no adapter\. 0 of 5 cases/ });
+    const error = /^no adapter\. 0 of 5 cases/;
+    expect(await measure(engine, runId)).toMatchObject({ state: 'failed', valid: 0, invalid: 0, error });
   });
 
   it('by a case that hangs fails that case, and measures the others', async () => {
@@ -628,9 +614,8 @@ describe('a probe before measuring', () => {
     const found = await detail(engine, run.id);
     const part = { units, ofUnits: 100_000 };
     expect(found.request).toMatchObject({ repeats: 7, part, probe: { ofRepeats: 15, estimateMs, fullMs } });
-    expect(found.warnings[0]).toMatch(
-      /^Measured on [\d,]+ of 100,000 units, because all would take about \d+ (s|min)\./,
-    );
+    const warning = /^Measured on [\d,]+ of 100,000 units, because all would take about \d+ (s|min)\./;
+    expect(found.warnings[0]).toMatch(warning);
     // The predictions are for the measured number of units, because less work takes less time. The comparison uses
     // these predictions.
     const compared = await call(engine, 'bench.compare', { id: run.id });
@@ -677,9 +662,8 @@ describe('a probe before measuring', () => {
   });
 
   it('returns nothing if no design ran, and refuses a suite', async () => {
-    const engine = await engineOn(copied());
     fake({ absent: true });
-    expect(await probe(engine, runId)).toEqual({ kind: 'done', proposal: null });
+    expect(await probe(await engineOn(copied()), runId)).toEqual({ kind: 'done', proposal: null });
     const suite = { target: 'webgpu', suite: 'probes' };
     await refuses(
       engine,
