@@ -55,7 +55,8 @@ export async function startRedis(folder: string, more: Readonly<Record<string, s
   };
 }
 
-async function freePort(): Promise<number> {
+/** Returns an unused port of this machine. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

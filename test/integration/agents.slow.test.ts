@@ -33,11 +33,9 @@ const folder = testFolder();
 describe('the address of a Redis', () => {
   it.each([
     ['redis://user:hunter2@host', /must not hold a password.*LOCKSTEP_REDIS_PASSWORD/],
-    ['http://host', /must be redis:\/\/HOST:PORT/],
-    ['redis://host/first', /must be redis:\/\/HOST:PORT/],
-    ['host:6379', /must be redis:\/\/HOST:PORT/],
-    ['', /must be redis:\/\/HOST:PORT/],
-    ['redis://%zz@host', /must be redis:\/\/HOST:PORT/],
+    ...['http://host', 'redis://host/first', 'host:6379', '', 'redis://%zz@host'].map(
+      (url) => [url, /must be redis:\/\/HOST:PORT/] as const,
+    ),
   ])('%s is refused, and the reason contains no secret', async (url, reason) => {
     const read = await redisOptions({ url });
     expect(read).toFail(null, reason);
@@ -56,8 +54,7 @@ describe('the address of a Redis', () => {
 
   // These tests wait for time limits, so they run concurrently.
   it.concurrent('is refused if nothing answers there, with advice on what to check', async () => {
-    const connected = await connect({ url: 'redis://127.0.0.1:1' });
-    expect(connected).toFail('not-found', /ECONNREFUSED/);
+    expect(await connect({ url: 'redis://127.0.0.1:1' })).toFail('not-found', /ECONNREFUSED/);
   });
 
   it.concurrent.each([
@@ -84,8 +81,8 @@ afterEach(async () => {
 });
 let databases = 0;
 /** Opens an engine whose work agents do if a Redis is named. The test closes it at its end. */
-async function engineOf(redis?: RedisSettings): Promise<Engine> {
-  const engine = await testEngine(join(folder, `${(databases += 1)}.db`), { ...(redis && { redis }) });
+async function engineOf(redis: RedisSettings): Promise<Engine> {
+  const engine = await testEngine(join(folder, `${(databases += 1)}.db`), { redis });
   open.push(() => engine.close());
   return engine;
 }
@@ -111,8 +108,7 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
   let expected: RunSummary;
   beforeAll(async () => {
     redis = await startRedis(folder);
-    alone = await engineOf();
-    open.pop();
+    alone = await testEngine(join(folder, 'alone.db'));
     expected = await sweep(alone, study);
   });
   afterAll(async () => {
@@ -140,6 +136,22 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
     return (await call(engine, 'runs.start', { studyId: id })).runId;
   }
   const columns = async (engine: Engine, id: number) => unwrap(await engine.context.store.loadRunColumns(id));
+  /** Connects to the Redis, until the end of the test. */
+  async function connected() {
+    const connection = unwrap(await connect(settings()));
+    open.push(async () => connection.redis.disconnect());
+    return connection;
+  }
+  /** Starts a measurement on an agent's stand-in, whose cases take this time. Resolves when it has saved a case. */
+  async function measuring(owner: Engine, target: string, pauseMs: number) {
+    process.env.FAKE_BENCH = JSON.stringify({ pauseMs } satisfies FakeBench);
+    const ask = { target, suite: 'contention', repeats: 3, warmUps: 0 };
+    const { runId } = await call(owner, 'bench.start', ask);
+    const done = finished(owner, runId);
+    await progressed(owner);
+    return { runId, done };
+  }
+
   it('saves the results that this machine would compute, each of them once, and stores no secret', async () => {
     const owner = await owned();
     await agentHere('first');
@@ -209,11 +221,7 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
 
   it('answers, cancels a measurement and closes while Redis is unreachable', async () => {
     const [owner, agent] = [await owned(), await agentHere('first')];
-    process.env.FAKE_BENCH = JSON.stringify({ pauseMs: 150 } satisfies FakeBench);
-    const ask = { target: 'cpu@first', suite: 'contention', repeats: 3, warmUps: 0 };
-    const { runId } = await call(owner, 'bench.start', ask);
-    const done = finished(owner, runId);
-    await progressed(owner);
+    const { runId, done } = await measuring(owner, 'cpu@first', 150);
     await redis.kill();
     try {
       expect(await call(owner, 'agents.state', {})).toMatchObject({ kind: 'failed', message: /does not answer/ });
@@ -252,8 +260,7 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
   });
 
   it('says which command Redis refuses if its user has too few rights', async () => {
-    const connection = unwrap(await connect(settings()));
-    open.push(async () => connection.redis.disconnect());
+    const connection = await connected();
     await connection.redis.call('ACL', 'SETUSER', 'reader', 'on', `>${REDIS_PASSWORD}`, '~*', '&*', '+@read', '+@connection', '+info'); // prettier-ignore
     const asReader = { ...settings(), url: redis.url.replace('://', '://reader@') };
     const refused = { ok: false, error: { message: expect.stringMatching(/refuses what agents need: .*NOPERM/) } };
@@ -288,8 +295,7 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
 
   it('leaves work of another version alone, and both sides name their version', async () => {
     const other = 'Lockstep 0.0.1, model composite 1.0, simulator events 1.0';
-    const connection = unwrap(await connect(settings()));
-    open.push(async () => connection.redis.disconnect());
+    const connection = await connected();
     const record = { name: 'old', host: 'old-host', versions: other, workers: 4, devices: [], runs: [], done: 0 };
     await announce(connection, 'agent', 'old', record);
     await announce(connection, 'owner', 'old', { host: 'old-host', versions: other, waiting: 3 });
@@ -298,9 +304,8 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
     expect(text).toContain(`agents must have ${VERSIONS}, but old has ${other}`);
     const said: string[] = [];
     await agentHere('first', (line) => said.push(line));
-    expect(said).toEqual([
-      expect.stringContaining(`Refused work of old-host, which has ${other}: this agent has ${VERSIONS}`),
-    ]);
+    const refused = `Refused work of old-host, which has ${other}: this agent has ${VERSIONS}`;
+    expect(said).toEqual([expect.stringContaining(refused)]);
   });
 
   it.each([
@@ -314,8 +319,7 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
     {
       what: 'finds no owner for its work in a Redis that forgot everything',
       async away() {
-        const { redis: client, key } = unwrap(await connect(settings()));
-        open.push(async () => client.disconnect());
+        const { redis: client, key } = await connected();
         for (const end = performance.now() + 2500; performance.now() < end; await pause(10)) {
           const owners = await client.smembers(key('owners'));
           await Promise.all(owners.map((id) => client.del(key('owner', id))));
@@ -325,11 +329,7 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
   ])('measures every case once on a device of an agent that $what', async ({ away }) => {
     const owner = await owned();
     const agent = await agentHere('bench');
-    const ask = { target: 'cpu@bench', suite: 'contention', repeats: 3, warmUps: 0 };
-    process.env.FAKE_BENCH = JSON.stringify({ pauseMs: 1000 } satisfies FakeBench);
-    const { runId: benchId } = await call(owner, 'bench.start', ask);
-    const done = finished(owner, benchId);
-    await progressed(owner);
+    const { runId: benchId, done } = await measuring(owner, 'cpu@bench', 1000);
     process.env.FAKE_BENCH = '{}';
     await away(agent);
     expect(await done).toMatchObject({ state: 'complete' });
@@ -387,16 +387,18 @@ describe.skipIf(lacks('redis-server', 'openssl'))('a Redis with TLS and users', 
   });
 
   it.each([
-    ['with another certificate authority', 'other', 'rediss://localhost', /is not trusted: self-signed certificate.*NODE_EXTRA_CA_CERTS/], // prettier-ignore
-    ['under another host name', 'authority', 'rediss://127.0.0.1', /is not trusted: .*does not match certificate/],
-  ])('is refused %s', async (_what, authority, place, reason) => {
+    ['with another certificate authority', 'other', 'rediss://localhost', 'unsupported', /is not trusted: self-signed certificate.*NODE_EXTRA_CA_CERTS/], // prettier-ignore
+    [
+      'under another host name',
+      'authority',
+      'rediss://127.0.0.1',
+      'unsupported',
+      /is not trusted: .*does not match certificate/,
+    ],
+    ['without TLS', 'authority', 'redis://localhost', 'not-found', /./],
+  ] as const)('is refused %s', async (_what, authority, place, code, reason) => {
     trust(authority);
     const url = redis.url.replace('rediss://localhost', place);
-    expect(await connect({ url, passwordFile: redis.passwordFile })).toFail('unsupported', reason);
-  });
-
-  it('is refused without TLS', async () => {
-    const url = redis.url.replace('rediss', 'redis');
-    expect(await connect({ url, passwordFile: redis.passwordFile })).toFail('not-found');
+    expect(await connect({ url, passwordFile: redis.passwordFile })).toFail(code, reason);
   });
 });

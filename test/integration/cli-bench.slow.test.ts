@@ -57,22 +57,18 @@ it("measures, compares and calibrates, and keeps a stand-in's parameters out of 
   });
   for (const { medianMs, predictedMs } of measured.cases) expect(medianMs / predictedMs).toBeCloseTo(3.012, 6);
 
-  const plain = (await bench('2', '--compare')).out;
-  for (const words of [
-    /12 designs of run 1, predicted for GeForce RTX 4090, measured on Fake device/,
-    /Rank correlation: \d\.\d{3} \(Spearman\)/,
-    /The model's first design is /,
-  ])
-    expect(plain).toMatch(words);
+  expect((await bench('2', '--compare')).out).toMatch(
+    /12 designs of run 1, predicted for GeForce RTX 4090, measured on Fake device[^]*Rank correlation: \d\.\d{3} \(Spearman\)[^]*The model's first design is /,
+  );
 
   const calibrated = (await calibrate('--name', 'fake')).out;
   for (const words of [
     /^latencyCycles +\d/m,
     /The parameters were fitted to a stand-in loop/,
-    /On designs held out of the fit \(5 folds\)/,
     /Saved as calibration 1, "fake"/,
   ])
     expect(calibrated).toMatch(words);
+  expect(calibrated).toContain('On designs held out of the fit (5 folds)');
   const compared = await bench('2', '--compare', '--profile', '1', '--json');
   expect(documentOf(compared)).toMatchObject({ basis: { profileId: 1, name: 'fake' }, designs: { length: 12 } });
   const before = readFileSync(study, 'utf8');

@@ -2,12 +2,12 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { documentOf, lockstep, type Outcome } from '../command-line.ts';
+import { freePort } from '../redis.ts';
 import { lacks } from '../tools.mjs';
 import { smallStudy } from '../unit/export-runs.ts';
 import { testFolder } from '../workplace.ts';
@@ -35,16 +35,6 @@ const environment = {
 };
 const daemons: ChildProcess[] = [];
 
-/** Returns an unused port of this machine. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
-
 function daemon(program: string, ...args: readonly string[]): void {
   daemons.push(spawn(program, args, { env: { ...process.env, ...environment }, stdio: 'ignore' }));
 }
@@ -59,7 +49,6 @@ const logs = (): string =>
 async function startCluster(): Promise<void> {
   const node = hostname().split('.')[0];
   const user = userInfo().username;
-  const ports = [await freePort(), await freePort()];
   mkdirSync(join(cluster, 'state'), { recursive: true });
   mkdirSync(join(cluster, 'spool'));
   writeFileSync(join(cluster, 'munge.key'), randomBytes(1024), { mode: 0o400 });
@@ -73,8 +62,8 @@ async function startCluster(): Promise<void> {
     'AuthType=auth/munge',
     `AuthInfo=socket=${cluster}/munge.sock`,
     'CredType=cred/munge',
-    `SlurmctldPort=${ports[0]}`,
-    `SlurmdPort=${ports[1]}`,
+    `SlurmctldPort=${await freePort()}`,
+    `SlurmdPort=${await freePort()}`,
     `StateSaveLocation=${cluster}/state`,
     `SlurmdSpoolDir=${cluster}/spool`,
     ...['Slurmctld', 'Slurmd'].map((name) => `${name}PidFile=${cluster}/${name}.pid`),
@@ -96,15 +85,9 @@ async function startCluster(): Promise<void> {
     'PartitionName=all Nodes=ALL Default=YES State=UP',
   ];
   writeFileSync(environment.SLURM_CONF, `${lines.join('\n')}\n`);
-  const files = {
-    'key-file': 'munge.key',
-    socket: 'munge.sock',
-    'pid-file': 'munged.pid',
-    'log-file': 'munged.log',
-    'seed-file': 'munge.seed',
-  };
-  const options = Object.entries(files).map(([name, file]) => `--${name}=${join(cluster, file)}`);
-  daemon('munged', '--foreground', '--force', ...options);
+  const files = { key: 'munge.key', pid: 'munged.pid', log: 'munged.log', seed: 'munge.seed' };
+  const options = Object.entries(files).map(([name, file]) => `--${name}-file=${join(cluster, file)}`);
+  daemon('munged', '--foreground', '--force', `--socket=${cluster}/munge.sock`, ...options);
   await setTimeout(500);
   daemon('slurmctld', '-D');
   await setTimeout(1000);
@@ -128,19 +111,8 @@ describe.skipIf(lacks('slurm', 'g++'))('a bundle as a job array of Slurm', () =>
     const workload = { lengths: 'geometric(0.2)', units: 2000 };
     writeFileSync(study, JSON.stringify(smallStudy({ axes, workload, devices: ['nvidia-a100-sxm4-40gb'] })));
     expect((await run('sweep', study)).status).toBe(0);
-    const asked = [
-      '--top',
-      String(CASES),
-      '--repeats',
-      '2',
-      '--warm-ups',
-      '0',
-      '--bundle',
-      bundle,
-      '--slurm',
-      String(TASKS),
-    ];
-    documentOf(await run('bench', '1', ...asked, '--json'));
+    const asked = `--top ${CASES} --repeats 2 --warm-ups 0 --slurm ${TASKS} --json`.split(' ');
+    documentOf(await run('bench', '1', ...asked, '--bundle', bundle));
     mkdirSync(cluster);
     await startCluster();
   }, 2 * START_MS);
@@ -151,28 +123,26 @@ describe.skipIf(lacks('slurm', 'g++'))('a bundle as a job array of Slurm', () =>
     }
   });
 
+  const imported = async () => documentOf<{ cases: number; runId: number }>(await run('import', bundle, '--json'));
+
   it(
     'measures a part of the array, imports it, resumes the rest, and measures nothing twice',
+    { timeout: 3 * JOB_MS },
     async () => {
       const some = await slurm('sbatch', '--wait', '--array=0-1', 'run.slurm');
       expect(some.code, `${some.stderr}\n${log(0)}\n${log(1)}`).toBe(0);
       const counts = [3, 2, 2];
       for (const task of [0, 1]) expect(log(task)).toContain(`measuring; 0 of ${counts[task]} cases are done already`);
-      const part = documentOf<{ cases: number; runId: number }>(await run('import', bundle, '--json'));
-      expect(part.cases).toBe(5);
+      expect((await imported()).cases).toBe(5);
 
       const all = await slurm('sbatch', '--wait', 'run.slurm');
       expect(all.code, `${all.stderr}\n${logs()}`).toBe(0);
-      expect([0, 1, 2].map((task) => /measuring; (\d) of (\d)/.exec(log(task))!.slice(1).join(' of '))).toEqual([
-        '3 of 3',
-        '2 of 2',
-        '0 of 2',
-      ]);
-      const whole = documentOf<{ cases: number; runId: number }>(await run('import', bundle, '--json'));
-      expect(whole.cases).toBe(CASES);
-      const shown = documentOf<{ state: string }>(await run('runs', 'show', String(whole.runId), '--json'));
-      expect(shown.state).toBe('complete');
+      const done = [0, 1, 2].map((task) => /measuring; (\d of \d)/.exec(log(task))![1]);
+      expect(done).toEqual(['3 of 3', '2 of 2', '0 of 2']);
+      const { cases, runId } = await imported();
+      expect(cases).toBe(CASES);
+      const shown = await run('runs', 'show', String(runId), '--json');
+      expect(documentOf(shown)).toMatchObject({ state: 'complete' });
     },
-    3 * JOB_MS,
   );
 });

@@ -158,21 +158,19 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
 });
 
 describe('a file that a program writes itself', () => {
-  const HEAD = [0x5254534c, 1, 2, 0, 32, 0, 0, 0];
+  const MARK = 0x5254534c;
+  const HEAD = [MARK, 1, 2, 0, 32, 0, 0, 0];
+  const FULL = [5, 5, 1, 0, 2 ** 32 - 1, 1, 1, 0];
   it.each<readonly [string, readonly number[], RegExp]>([
     ['is no trace', [1, 2, 3], /is not a trace/],
     [
       'is of another version',
-      [0x5254534c, 7, 0, 0, 0, 0, 0, 0],
+      [MARK, 7, 0, 0, 0, 0, 0, 0],
       /version 7, not 1\. Use the header of lockstep trace --header/,
     ],
     ['is cut short', [...HEAD, 5, 5, 1, 0], /^The trace has 48 bytes, but its 2 units need 64\. Write all bytes of/],
     ['has no unit', [...HEAD, ...Array<number>(8).fill(0)], /^The kernel ran no unit .* Place LOCKSTEP_TRACE_UNITS/],
-    [
-      'has a full counter',
-      [...HEAD, 5, 5, 1, 0, 2 ** 32 - 1, 1, 1, 0],
-      /^Unit 1 took more steps than a counter can hold/,
-    ],
+    ['has a full counter', [...HEAD, ...FULL], /^Unit 1 took more steps than a counter can hold/],
   ])('is refused if it %s', async (_what, words, message) => {
     const writes = `require('fs').writeFileSync(process.env.LOCKSTEP_TRACE_FILE, Uint32Array.of(${words.join()}))`;
     expect(await refused('--', process.execPath, '-e', writes)).toMatch(message);
@@ -210,23 +208,19 @@ describe.skipIf(lacks('swiftshader'))('a WGSL kernel on a software adapter', () 
   const CHILD = join(import.meta.dirname, 'wgsl-child.ts');
   const run = (...args: readonly string[]): Promise<Ended> =>
     runToEnd(process.execPath, args, folder, swiftShaderEnvironment() as Record<string, string>);
-  const traceChild = (units: number, room: number): Promise<Ended> =>
+  const traceChild = (room: string): Promise<Ended> =>
     run(
       ...[join(ROOT, 'src-main/cli/lockstep.mjs'), 'trace', '--json', '-o', lengthsFile],
-      ...['--', process.execPath, CHILD, 'traced', String(units), String(room)],
+      ...['--', process.execPath, CHILD, 'traced', '150', room],
     );
 
-  it('writes its lengths', async () => {
-    const { code, stdout, stderr } = await traceChild(150, 150);
+  it('writes its lengths, and is refused if it runs more units than the trace has room for', async () => {
+    const { code, stdout, stderr } = await traceChild('150');
     expect(code, stderr).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ units: 150, maxLength: 121, measured: null });
     expect(writtenLengths()).toEqual(lengthsOf(150));
-  });
-
-  it('is refused if it runs more units than the trace has room for', async () => {
-    const { code, stderr } = await traceChild(150, 100);
-    expect(code).toBe(1);
-    expect(stderr).toContain('The kernel ran unit 149, and the trace has room for 100 units, 0 to 99.');
+    const stated = /The kernel ran unit 149, and the trace has room for 100 units, 0 to 99\./;
+    expect(await traceChild('100')).toMatchObject({ code: 1, stderr: stated });
   });
 
   it('computes the same without a trace', async () => {
