@@ -31,7 +31,7 @@ const SOURCES = join(ROOT, 'src-workers');
 const folder = testFolder();
 
 describe('the address of a Redis', () => {
-  it.each([
+  it.each<readonly [string, RegExp]>([
     ['redis://user:hunter2@host', /must not hold a password.*LOCKSTEP_REDIS_PASSWORD/],
     ...['http://host', 'redis://host/first', 'host:6379', '', 'redis://%zz@host'].map(
       (url) => [url, /must be redis:\/\/HOST:PORT/] as const,
@@ -389,7 +389,7 @@ describe.skipIf(lacks('redis-server', 'openssl'))('a Redis with TLS and users', 
   it.each([
     ['with another certificate authority', 'other', 'rediss://localhost', 'unsupported', /is not trusted: self-signed certificate.*NODE_EXTRA_CA_CERTS/], // prettier-ignore
     [
-      'under another host name',
+      'for another host',
       'authority',
       'rediss://127.0.0.1',
       'unsupported',

@@ -152,10 +152,9 @@ describe('sweep', () => {
 
   it('explains why no design is valid', async () => {
     const kernel = { ...smallStudy().kernel, sharedMemoryBytesPerBlock: 1_000_000 };
-    expect(await run(`sweep ${write('too-much.json', smallStudy({ kernel }))}`)).toMatchObject({
-      status: 0,
-      out: / 0 valid, .*\nNot valid: .*one block needs more shared memory than a multiprocessor has \([\d,]+\).*\.\n$/,
-    });
+    const out =
+      / 0 valid, .*\nNot valid: .*one block needs more shared memory than a multiprocessor has \([\d,]+\).*\.\n$/;
+    expect(await run(`sweep ${write('too-much.json', smallStudy({ kernel }))}`)).toMatchObject({ status: 0, out });
   });
 
   it('says why the best design is not the one with the least time', async () => {
@@ -170,13 +169,11 @@ describe('sweep', () => {
   it('names the error in a study and its place, and starts no run', async () => {
     const total = async () => (await json<{ runs: readonly unknown[] }>('runs list')).runs.length;
     const before = await total();
+    const of = (lengths: string) => smallStudy({ workload: { lengths, units: 5 } });
     for (const [study, words] of [
       [smallStudy({ devices: ['nvidia-a100'] }), /devices\[0\]: .*"nvidia-a100"\. Did you mean nvidia-a100-/],
-      [smallStudy({ workload: { lengths: 'geometrik(0.05)', units: 5 } }), /workload\.lengths: .*geometrik/],
-      [
-        smallStudy({ workload: { lengths: 'file:none.csv', units: 5 } }),
-        /none\.csv cannot be read \(no such file or folder, ENOENT\)/,
-      ],
+      [of('geometrik(0.05)'), /workload\.lengths: .*geometrik/],
+      [of('file:none.csv'), /none\.csv cannot be read \(no such file or folder, ENOENT\)/],
       ['{"lockstep": 1,', /line 1, column 16/],
     ] as const)
       await fails(1, `sweep ${write('wrong.json', study)}`, words);
@@ -380,16 +377,10 @@ describe('lists runs and ranks designs', () => {
   // unit/export.test.ts tests the content of every format.
   it('an export is the same in a file, says how many designs it lists, and which file it replaces', async () => {
     const file = at('listed.csv');
-    expect(await run(`export 1 --format csv -o ${file} --top 3`)).toEqual({
-      status: 0,
-      out: '',
-      err: /^Wrote .*listed\.csv: the best 3 of [\d,]+ designs; --top lists more\.\n$/,
-    });
-    expect(await run('export 1 --format csv --top 3')).toEqual({
-      status: 0,
-      out: read(file),
-      err: /^the best 3 of [\d,]+ designs; --top lists more\.\n$/,
-    });
+    const wrote = /^Wrote .*listed\.csv: the best 3 of [\d,]+ designs; --top lists more\.\n$/;
+    expect(await run(`export 1 --format csv -o ${file} --top 3`)).toEqual({ status: 0, out: '', err: wrote });
+    const best = /^the best 3 of [\d,]+ designs; --top lists more\.\n$/;
+    expect(await run('export 1 --format csv --top 3')).toEqual({ status: 0, out: read(file), err: best });
     const again = await json<{ bytes: number; designs: { of: number } }>(`export 1 --format csv -o ${file} --top 2`);
     expect(again).toMatchObject({ replaced: true, designs: { listed: 2 }, bytes: Buffer.byteLength(read(file)) });
     const { err } = await run(`export 1 --format csv -o ${file} --top 100000`);
@@ -519,10 +510,7 @@ it('doctor says whether a database can be used', async () => {
   vi.unstubAllEnvs();
   const { checks } = JSON.parse(out) as { checks: readonly { id: string; state: string; found: string }[] };
   const database = { id: 'database', state: 'ok', found: expect.stringMatching(/test\.db \(\d+\.\d MB\)$/) as string };
-  expect({ status, checks }).toMatchObject({
-    status: 0,
-    checks: expect.arrayContaining([expect.objectContaining(database)]),
-  });
+  expect([status, checks]).toEqual([0, expect.arrayContaining([expect.objectContaining(database)])]);
 });
 
 describe('a new study', () => {
@@ -764,10 +752,8 @@ it('a long call shows its seconds on a terminal, and a short one nothing', async
     expect([await short, shown()]).toEqual(['answer', '']);
     const long = showSeconds(terminal, 'Comparing designs', wait(3500));
     await vi.advanceTimersByTimeAsync(3500);
-    expect([await long, shown()]).toEqual([
-      'answer',
-      '\r\u001b[2KComparing designs, 2 s\r\u001b[2KComparing designs, 3 s\r\u001b[2K',
-    ]);
+    const seconds = '\r\u001b[2KComparing designs, 2 s\r\u001b[2KComparing designs, 3 s\r\u001b[2K';
+    expect([await long, shown()]).toEqual(['answer', seconds]);
   } finally {
     vi.useRealTimers();
   }

@@ -351,7 +351,7 @@ describe('kernels that take units in every way', () => {
       }));
       const axes = {
         threadsPerUnit: [1, 2, 4, 8, 64],
-        loop: ['nested', 'flattened'] as const,
+        loop: ['nested' as const, 'flattened' as const],
         balancing: [...new Set(ways.map(({ balancing }) => balancing))],
         blockThreads: [BLOCK_THREADS],
         gridBlocks: [2],

@@ -74,14 +74,9 @@ beforeAll(async () => {
 });
 afterAll(() => vi.unstubAllEnvs());
 
-const asked = (target: string, more: object = {}): object => ({
-  target,
-  runId,
-  kernel: { file },
-  repeats: 3,
-  warmUps: 1,
-  ...more,
-});
+const asked = (target: string, more: object = {}): object => {
+  return { target, runId, kernel: { file }, repeats: 3, warmUps: 1, ...more };
+};
 async function measured(target: string, more: object = {}): Promise<{ run: RunSummary; found: MeasuringDetail }> {
   const run = await ended(engine, 'bench.start', asked(target, more));
   return { run, found: await call('bench.detail', { id: run.id }) };
@@ -99,10 +94,8 @@ const refused = (target: string, more: object = {}): Promise<string> =>
 it.skipIf(lacks('swiftshader'))('measures every implementation in WGSL, checks and compares them', async () => {
   const { run, found } = await measured('webgpu');
   expect(run).toMatchObject({ state: 'complete', valid: 10, invalid: 0 });
-  expect(found.request).toMatchObject({
-    backend: 'webgpu',
-    kernel: { file, name: 'CSR sparse matrix-vector product' },
-  });
+  const kernel = { file, name: 'CSR sparse matrix-vector product' };
+  expect(found.request).toMatchObject({ backend: 'webgpu', kernel });
   expectCorrect(found);
   const implementations = new Set(found.cases.map(({ design }) => design!.implementation));
   expect(implementations.size).toBe(5);

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { RunSummary } from '../../src-main/contract/api.ts';
 import { BENCH_SUITES } from '../../src-main/contract/measuring.ts';

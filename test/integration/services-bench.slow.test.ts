@@ -115,22 +115,18 @@ describe('measuring designs of a sweep', () => {
       expect(measured.medianMs).toBeCloseTo(median, 9);
       expect(measured.lowMs).toBeLessThanOrEqual(median);
     }
-    expect(run.bestTimeMs).toBe(
-      Math.min(...found.cases.filter((one) => one.failure === null).map((one) => one.measured!.medianMs)),
-    );
+    const fine = found.cases.filter((one) => one.failure === null);
+    expect(run.bestTimeMs).toBe(Math.min(...fine.map((one) => one.measured!.medianMs)));
     for (const words of [/predicted for GeForce RTX 4090 but measured on Fake device/, /Wrong results/, /Not measured/])
       expect(found.warnings.join('\n')).toMatch(words);
 
     expect(progress.at(-1)).toMatchObject({ runId: run.id, stage: 'measuring', done: 5, total: 5 });
     expect(progress.every((one) => one.runId !== run.id || one.total === 5)).toBe(true);
-    expect(await call(engine, 'runs.get', { id: run.id })).toMatchObject({
-      study: { name: 'Small' },
-      devices: [{ id: DEVICE }],
-    });
+    const shown = await call(engine, 'runs.get', { id: run.id });
+    expect(shown).toMatchObject({ study: { name: 'Small' }, devices: [{ id: DEVICE }] });
   });
 
   it('measures the rows of a matrix in their order, and resumes with the same rows if the file changes', async () => {
-    const engine = await engineOn();
     const file = join(folder, 'rows.mtx');
     const rows = Array.from({ length: 3000 }, (_, row) => 1 + ((row * 37) % 11));
     const write = (lengths: readonly number[]): void => {
@@ -251,6 +247,7 @@ describe('a target that cannot run all of a sweep', () => {
   });
 
   it('does not ask the target for its device if designs are named', async () => {
+    const engine = await engineOn(copied());
     const designs = (await ranked(engine, runId)).slice(0, 1);
     fake({ mute: true });
     const asking = performance.now();
@@ -272,16 +269,13 @@ describe('a target that cannot run all of a sweep', () => {
     const ofPage = (own: object) => runnable(engine, runId, { target: 'webgpu-page', limits: own });
     expect(await ofPage({ bestBuckets: false })).toEqual(leftOut);
     expect(await ofPage({})).toMatchObject({ runnable: all.length });
-    expect(leftOutText(leftOut)).toMatch(
-      /left out, because they need the width of a thread group for best buckets, which the device does not report$/,
-    );
-
+    const words = 'they need the width of a thread group for best buckets, which the device does not report';
+    expect(leftOutText(leftOut)).toMatch(new RegExp(`left out, because ${words}$`));
     fake({ width: null });
     expect(await chosen(engine, runId, { choose: 'best', count: all.length })).toEqual({ designs: able, leftOut });
   });
 
   it('learns the limits of a GPU from its page', async () => {
-    const engine = await engineOn();
     const runId = await sweep(engine, smallStudy());
     const able = await ranked(engine, runId, narrowFilter);
     const limits = { threadsPerUnit: 4, blockThreads: 256 };
@@ -308,21 +302,17 @@ describe('a target that cannot run all of a sweep', () => {
     const { name, registersPerThread, instructionsPerIteration } = smallStudy().kernel;
     const figures = { bytesPerIteration: 12, lengthsKnownBeforeLaunch: true };
     const balancing = ['row-split', 'merge-path'];
-    const study = smallStudy({
-      kernel: { name, registersPerThread, instructionsPerIteration, ...figures },
-      devices: [cpu],
-      axes: { threadsPerUnit: [1], balancing, blockThreads: [128], cores: [1, 2, 3, 4, 8, 16] },
-    });
-    const runId = await sweep(engine, study);
+    const kernel = { name, registersPerThread, instructionsPerIteration, ...figures };
+    const axes = { threadsPerUnit: [1], balancing, blockThreads: [128], cores: [1, 2, 3, 4, 8, 16] };
+    const runId = await sweep(engine, smallStudy({ kernel, devices: [cpu], axes }));
     fake({ multiprocessors: 1, properties: { availableProcessors: 2 } });
     const all = await ranked(engine, runId, { deviceId: cpu });
     const able = await ranked(engine, runId, { deviceId: cpu, gridBlocks: { from: 1, to: 2 } });
     expect([all.length, able.length]).toEqual([12, 4]);
     expect(able).not.toEqual(all.slice(0, 4));
-    expect(await chosen(engine, runId, { target: 'cpu', deviceId: undefined, count: 12 })).toEqual({
-      designs: able,
-      leftOut: { designs: 12, runnable: 4, limits: [{ quantity: 'cores', atMost: 2 }] },
-    });
+    const leftOut = { designs: 12, runnable: 4, limits: [{ quantity: 'cores', atMost: 2 }] };
+    const ofCpu = await chosen(engine, runId, { target: 'cpu', deviceId: undefined, count: 12 });
+    expect(ofCpu).toEqual({ designs: able, leftOut });
   });
 
   it('may be any CUDA device if a bundle is packed', async () => {
@@ -333,10 +323,9 @@ describe('a target that cannot run all of a sweep', () => {
     fake(NARROW);
     const all = await ranked(engine, runId, { deviceId });
     const able = await ranked(engine, runId, { deviceId, threadsPerUnit: [16, 32] });
-    expect(await call(engine, 'bench.bundle', { ...BUNDLE, runId, count: 5 })).toMatchObject({
-      cases: 5,
-      leftOut: { designs: all.length, runnable: able.length, limits: [{ quantity: 'threadsPerUnit', atMost: 32 }] },
-    });
+    const limits = [{ quantity: 'threadsPerUnit', atMost: 32 }];
+    const leftOut = { designs: all.length, runnable: able.length, limits };
+    expect(await call(engine, 'bench.bundle', { ...BUNDLE, runId, count: 5 })).toMatchObject({ cases: 5, leftOut });
     const named = { ...BUNDLE, runId, choose: 'named', designs: [able[0]] };
     expect(await call(engine, 'bench.bundle', named)).toMatchObject({ leftOut: null });
   });
@@ -510,11 +499,8 @@ describe('a measurement that is stopped', () => {
     await fakeAt(2, 'leave');
     const run = await measure(engine, runId);
     fake({ fingerprint: 'other', name: 'Other device' });
-    expect(await ended(engine, 'runs.resume', { id: run.id })).toMatchObject({
-      state: 'failed',
-      valid: 2,
-      error: /measured on Fake device.*Other device.*results of one device only/,
-    });
+    const error = /measured on Fake device.*Other device.*results of one device only/;
+    expect(await ended(engine, 'runs.resume', { id: run.id })).toMatchObject({ state: 'failed', valid: 2, error });
     fake({});
     expect(await ended(engine, 'runs.resume', { id: run.id })).toMatchObject({ state: 'complete', valid: 5 });
   });
@@ -646,9 +632,8 @@ describe('a probe before measuring', () => {
     expect(caseIds(cases)).toEqual(ids);
     expect(request).toMatchObject({ cases: 3, probe: probed });
     expect(isReduced(request)).toBe(true);
-    expect(warnings[0]).toBe(
-      'Measured 3 of the 5 chosen designs (spread evenly over them), because all would take about 20 s.',
-    );
+    const warning = 'Measured 3 of the 5 chosen designs (spread evenly over them), because all would take about 20 s.';
+    expect(warnings[0]).toBe(warning);
     // If only a part of the units is measured, the designs are spread over those that have enough units for their
     // blocks.
     const ofPart = { count: 40, units: 6000 };
@@ -665,12 +650,8 @@ describe('a probe before measuring', () => {
     fake({ absent: true });
     expect(await probe(await engineOn(copied()), runId)).toEqual({ kind: 'done', proposal: null });
     const suite = { target: 'webgpu', suite: 'probes' };
-    await refuses(
-      engine,
-      'bench.probe',
-      suite,
-      /^A probe is for designs of a sweep\. Measure a suite without a probe\.$/,
-    );
+    const words = /^A probe is for designs of a sweep\. Measure a suite without a probe\.$/;
+    await refuses(engine, 'bench.probe', suite, words);
     await refuses(engine, 'bench.start', ask(runId, { target: 'cpu', units: 10 }), /CPU/);
   });
 
@@ -716,11 +697,8 @@ describe('a page that goes away', () => {
     await refuses(engine, 'bench.start', ask(1), new RegExp(`run ${id} is being measured`));
     await call(engine, 'bench.plan', { id });
     const from = performance.now();
-    expect(await end).toMatchObject({
-      id,
-      state: 'failed',
-      error: 'The measuring page has gone. Its measurements are saved, and a page can resume the run.',
-    });
+    const error = 'The measuring page has gone. Its measurements are saved, and a page can resume the run.';
+    expect(await end).toMatchObject({ id, state: 'failed', error });
     // The page gets three requests to answer before the engine gives it up.
     expect(performance.now() - from).toBeGreaterThan(SILENCE_MS / 2);
     await call(engine, 'runs.resume', { id });
