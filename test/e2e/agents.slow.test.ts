@@ -1,7 +1,7 @@
 import { startAgent, startRedis } from '../redis.ts';
 import { lacks } from '../tools.mjs';
 import { expect, open, test } from './fixtures/browser.ts';
-import { predicted, smallStudy } from './fixtures/page.ts';
+import { enter, predicted, smallStudy } from './fixtures/page.ts';
 import { temporaryFolder } from './fixtures/program.ts';
 
 test.skip(lacks('redis-server'), 'redis-server is missing');
@@ -15,14 +15,11 @@ test('the settings take the Redis of agents, and the Runs view shows which agent
     await predicted(page, 1);
     await page.keyboard.press('Control+,');
     const address = page.getByRole('textbox', { name: 'Redis of the agents' });
-    await address.fill('redis://user:hunter2@127.0.0.1');
-    await address.press('Enter');
+    await enter(address, 'redis://user:hunter2@127.0.0.1');
     await expect(page.getByText(/must not hold a password/)).toBeVisible();
-    await address.fill(redis.url);
-    await address.press('Enter');
+    await enter(address, redis.url);
     const password = page.getByRole('textbox', { name: 'File with the password' });
-    await password.fill(redis.passwordFile);
-    await password.press('Enter');
+    await enter(password, redis.passwordFile);
     await expect(page.getByText(/^Connected to redis:\/\/127\.0\.0\.1:\d+, 1 agent\./)).toBeVisible();
     await page.keyboard.press('Escape');
 

@@ -1,12 +1,9 @@
 import { expect, open, test } from './fixtures/browser.ts';
-import { predicted, statusBar } from './fixtures/page.ts';
+import { command, enter, predicted, press, rankRows, statusBar } from './fixtures/page.ts';
 
 const SMALL = { width: 900, height: 700 };
 
-test('popovers, menus, Settings and the palette take and give back the focus in a narrow window', async ({
-  page,
-  host,
-}) => {
+test('what opens over a view takes and gives back the focus in a narrow window', async ({ page, host }) => {
   await page.setViewportSize(SMALL);
   await open(page, host);
   const button = page.getByRole('button', { name: /^Balancing: / });
@@ -36,27 +33,19 @@ test('popovers, menus, Settings and the palette take and give back the focus in 
   await expect(other).toBeFocused();
 
   await page.getByRole('button', { name: 'Menu', exact: true }).click();
-  await page.keyboard.press('ArrowDown');
-  await page.keyboard.press('ArrowRight');
+  await press(page, 'ArrowDown', 'ArrowRight');
   await expect(page.getByRole('menuitem', { name: /^Import lengths from a file/ })).toBeVisible();
-  await page.keyboard.press('Escape');
-  await page.keyboard.press('Escape');
+  await press(page, 'Escape', 'Escape');
   await statusBar(page).getByRole('button', { name: 'saved' }).click();
   await expect(page.getByRole('dialog')).toContainText(host.databaseFile);
 
-  await page.keyboard.press('Escape');
-  await page.keyboard.press('6');
-  await page.keyboard.press('Control+,');
+  await press(page, 'Escape', '6', 'Control+,');
   await expect(page.getByRole('radiogroup', { name: 'Theme' }).getByRole('radio', { checked: true })).toBeFocused();
   await page.keyboard.press('Escape');
-  await page.keyboard.press('Control+k');
-  await page.keyboard.type('kappa');
-  await page.keyboard.press('Enter');
+  await command(page, 'kappa');
   await expect(page.getByRole('spinbutton', { name: 'Cooperation step' })).toBeFocused();
   await page.keyboard.press('Escape');
-  await page.keyboard.press('Control+k');
-  await page.keyboard.type('About Lockstep');
-  await page.keyboard.press('Enter');
+  await command(page, 'About Lockstep');
   await page.getByRole('button', { name: 'Show their licences' }).click();
   const text = page.getByLabel('Licences of the packages in the page');
   for (const name of ['svelte', 'echarts', '@fontsource-variable/inter'])
@@ -80,8 +69,7 @@ test('runs have a menu by pointer and by keyboard, a bin, and a comparison', asy
 
   await page.keyboard.press('1');
   const sigma = page.getByRole('spinbutton', { name: /serial/i }).first();
-  await sigma.fill('0.0476190476');
-  await sigma.press('Enter');
+  await enter(sigma, '0.0476190476');
   await page.keyboard.press('Control+Enter');
   await predicted(page, 2);
   await page.keyboard.press('6');
@@ -114,13 +102,64 @@ test('runs have a menu by pointer and by keyboard, a bin, and a comparison', asy
   await expect(sheet).toContainText('This removes 2 deleted runs for good');
   await sheet.getByRole('button', { name: 'Cancel' }).press('Enter');
   await expect(full).toBeVisible();
-  await page.keyboard.press('Control+k');
-  await page.keyboard.type('empty the bin');
-  await page.keyboard.press('Enter');
+  await command(page, 'empty the bin');
   await sheet.getByRole('button', { name: 'Remove for good' }).press('Enter');
   await expect(statusBar(page)).toContainText(/Removed 2 runs for good; the database is [\d.]+\s[kM]B smaller/);
   await expect(full).toBeHidden();
   await expect(sheet).toBeHidden();
   await page.reload();
   await expect(page.getByText('No runs yet')).toBeVisible();
+});
+
+test('a view that a key opened can be used by keys at once', async ({ page, host }) => {
+  await open(page, host);
+  await predicted(page, 1);
+  // A focused button's tooltip disappears together with its view.
+  await page.getByRole('radio', { name: 'File' }).click();
+  await page.getByRole('radio', { name: 'File' }).focus();
+  for (const key of ['2', '3', '1']) await page.keyboard.press(key);
+  await expect(page.getByRole('heading', { name: 'Study', level: 1 })).toBeVisible();
+  // One key focuses several number fields at the same moment.
+  const fields = page.getByRole('spinbutton');
+  await expect(fields.nth(1)).toBeVisible();
+  await fields.evaluateAll(([first, second]) => {
+    first.focus();
+    second.focus();
+  });
+  await expect(fields.nth(1)).toBeFocused();
+  await page.keyboard.press('Escape');
+
+  // A key focuses each of the far panels of the study. Escape leaves a field, so that letters are commands again.
+  for (const [key, control] of [
+    ['a', page.getByRole('textbox', { name: 'Values of Threads per unit' })],
+    ['d', page.getByRole('checkbox', { name: 'V100 SXM2 16 GB' })],
+    ['k', page.getByRole('spinbutton', { name: 'Registers per thread' })],
+  ] as const) {
+    await page.keyboard.press(key);
+    await expect(control).toBeFocused();
+    await page.keyboard.press('Escape');
+  }
+  await page.keyboard.press('3');
+  await expect(page.getByRole('grid', { name: 'Designs, ranked' })).toBeFocused();
+  await page.keyboard.press('6');
+  await expect(page.getByRole('grid', { name: 'Runs' })).toBeFocused();
+  await page.keyboard.press('ArrowDown');
+  await expect(page.getByRole('complementary', { name: /^Run 1/ })).toBeVisible();
+  for (const [key, view] of Object.entries({ 4: 'Compare', 7: 'Models' })) {
+    await page.keyboard.press(key);
+    await expect(page.getByRole('heading', { name: view, level: 1 })).toBeVisible();
+    await expect(page.getByRole('main')).toBeFocused();
+    await page.keyboard.press('Tab');
+    await expect(page.getByRole('main').locator(':focus')).toBeVisible();
+  }
+});
+
+test('rows get their bars even if the engine answers slowly', async ({ page, host }) => {
+  // The delay is longer than the list waits for details, so the neighbouring rows are still loading.
+  await page.routeWebSocket(/./, (socket) => {
+    const server = socket.connectToServer();
+    server.onMessage((message) => void setTimeout(() => socket.send(message), 250));
+  });
+  await open(page, host, '#/ranking');
+  await expect(rankRows(page).nth(5).getByRole('img').first()).toBeVisible();
 });

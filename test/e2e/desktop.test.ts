@@ -5,6 +5,8 @@ import type { RunSummary } from '../../src-main/contract/api.ts';
 import type { MeasuringDetail } from '../../src-main/contract/measuring.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { ask, expect, test } from './fixtures/desktop.ts';
+import { offered, predicted, statusBar } from './fixtures/page.ts';
+import { readPdf } from './fixtures/pdf.ts';
 import { exampleStudy } from '../catalogue.ts';
 
 test('the window opens without errors', { tag: '@packed' }, async ({ desktop: { app, window: page, complaints } }) => {
@@ -20,9 +22,8 @@ test('the engine answers the page, also in typed arrays', { tag: '@packed' }, as
   await expect(page.locator('#app')).not.toBeEmpty();
   const info = await ask<{ host: string }>(page, 'app.info', {});
   expect(info).toMatchObject({ ok: true, value: { host: 'desktop' } });
-  const resolved = await ask<{ support: unknown }>(page, 'workload.resolve', {
-    workload: { lengths: 'geometric(0.05)', units: 1000 },
-  });
+  const workload = { lengths: 'geometric(0.05)', units: 1000 };
+  const resolved = await ask<{ support: unknown }>(page, 'workload.resolve', { workload });
   expect(resolved.value.support).toBeInstanceOf(Float64Array);
 });
 
@@ -47,18 +48,46 @@ test('the engine predicts, saves and measures', { tag: '@packed' }, async ({ des
   expect(measured.value.cases).toMatchObject([{ correct: true, failure: null }]);
 });
 
+test('the first start predicts the example, and saves reports by the native dialog', async ({ desktop }) => {
+  const { app, window: page, complaints, folder } = desktop;
+  await expect(page.getByRole('heading', { name: 'Study', level: 1 })).toBeVisible();
+  const whole = await predicted(page, 1);
+  expect(await offered(page)).toBe(whole);
+  await page.keyboard.press('8');
+  /** The dialog for saving is native, so the test answers it. */
+  const saved = async (fileName: string): Promise<Buffer> => {
+    const file = join(folder, fileName);
+    await app.evaluate(({ dialog }, filePath) => {
+      dialog.showSaveDialog = () => Promise.resolve({ canceled: false, filePath });
+    }, file);
+    await page.getByRole('button', { name: /^Save / }).click();
+    await expect(statusBar(page)).toContainText(`Saved ${file}`);
+    return readFileSync(file);
+  };
+  const report = (await saved('report.html')).toString();
+  expect(report).toMatch(/^<!doctype html>/i);
+  expect(report).toContain('RTX 4090');
+
+  await expect(page.getByRole('button', { name: 'Copy' })).toBeVisible();
+  await page.getByRole('radio', { name: /^PDF report/ }).click();
+  await expect(page.getByRole('button', { name: 'Copy' })).toBeHidden();
+  const printed = await saved('report.pdf');
+  expect(printed.toString('latin1', 0, 5)).toBe('%PDF-');
+  const { pages, text } = readPdf(printed);
+  expect(pages).toBeGreaterThan(1);
+  expect(text).toContain('RTX 4090');
+  expect(complaints).toEqual([]);
+});
+
 test('the page has no Node, no other window, no way out of its origin', async ({ desktop: { app, window: page } }) => {
   const seen = await page.evaluate(async () => ({
     node: 'require' in globalThis || 'process' in globalThis,
     opened: window.open('https://example.com/') !== null,
-    fetched: await fetch('https://example.com/').then(
-      () => true,
-      () => false,
-    ),
+    fetched: await fetch('https://example.com/').catch(() => null),
     outside: (await fetch('app://lockstep/..%2fmain%2fdesktop.js')).status,
     notifications: await Notification.requestPermission(),
   }));
-  expect(seen).toEqual({ node: false, opened: false, fetched: false, outside: 404, notifications: 'denied' });
+  expect(seen).toEqual({ node: false, opened: false, fetched: null, outside: 404, notifications: 'denied' });
   await page.evaluate(() => void (location.href = 'https://example.com/'));
   await page.waitForTimeout(300);
   expect(page.url()).toMatch(/^app:\/\/lockstep\//);
@@ -68,27 +97,22 @@ test('the page has no Node, no other window, no way out of its origin', async ({
 test('a second start hands its study to the first and ends', async ({ desktop: { window: page, command, folder } }) => {
   const file = join(folder, 'second.json');
   writeFileSync(file, '{"lockstep":1}');
+  type Opening = { lockstep: { onOpenFile(listener: (file: unknown) => void): void }; opened?: unknown };
   await page.evaluate(() => {
-    const host = window as unknown as {
-      lockstep: { onOpenFile(listener: (file: unknown) => void): void };
-      opened: unknown;
-    };
+    const host = window as unknown as Opening;
     host.lockstep.onOpenFile((opened) => (host.opened = opened));
   });
   const second = spawn(command.file, [...command.args, file], { env: command.env, stdio: 'ignore' });
   const code = await new Promise((resolve) => second.on('exit', resolve));
   expect(code).toBe(0);
-  await expect
-    .poll(() => page.evaluate(() => (window as unknown as { opened?: unknown }).opened))
-    .toEqual({ fileName: 'second.json', text: '{"lockstep":1}' });
+  const opened = () => page.evaluate(() => (window as unknown as Opening).opened);
+  await expect.poll(opened).toEqual({ fileName: 'second.json', text: '{"lockstep":1}' });
 });
 
 test('an engine that dies is started again, and the page is told', async ({ desktop: { app, window: page } }) => {
+  type Losing = { lockstep: { onEngineLost(listener: (message: string) => void): void }; lost: string[] };
   await page.evaluate(() => {
-    const host = window as unknown as {
-      lockstep: { onEngineLost(listener: (message: string) => void): void };
-      lost: string[];
-    };
+    const host = window as unknown as Losing;
     host.lost = [];
     host.lockstep.onEngineLost((message) => host.lost.push(message));
   });
@@ -113,7 +137,7 @@ test('an engine that dies is started again, and the page is told', async ({ desk
     return pid !== undefined && process.kill(pid, 'SIGKILL');
   });
   expect(killed).toBe(true);
-  await expect.poll(() => page.evaluate(() => (window as unknown as { lost: string[] }).lost)).toHaveLength(1);
+  await expect.poll(() => page.evaluate(() => (window as unknown as Losing).lost)).toHaveLength(1);
   expect(await ask(page, 'app.info', {})).toMatchObject({ ok: true });
 });
 

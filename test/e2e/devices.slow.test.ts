@@ -1,5 +1,5 @@
 import { expect, open, test } from './fixtures/browser.ts';
-import { offered, statusBar } from './fixtures/page.ts';
+import { command, enter, offered, statusBar } from './fixtures/page.ts';
 
 test('a user describes, uses, deletes and unticks devices, and the guide shows those chosen', async ({ page, own }) => {
   await open(page, own);
@@ -10,8 +10,10 @@ test('a user describes, uses, deletes and unticks devices, and the guide shows t
   await devices.getByRole('button', { name: 'Add' }).click();
   await picker.getByRole('button', { name: 'Describe a device…' }).click();
   const form = page.getByRole('dialog', { name: 'Describe a device' });
+  const field = (name: string) => form.getByRole('spinbutton', { name });
+  const save = form.getByRole('button', { name: 'Save and add to the study' });
   await form.getByRole('textbox', { name: 'Name of the device' }).fill('Half a V100');
-  await form.getByRole('spinbutton', { name: 'SMs' }).fill('40');
+  await field('SMs').fill('40');
   // Resizing the window moves the panels, but must not close the form.
   await page.setViewportSize({ width: 900, height: 900 });
   await expect(page.getByRole('separator', { name: 'Width of devices and axes' })).toHaveCount(0);
@@ -19,17 +21,16 @@ test('a user describes, uses, deletes and unticks devices, and the guide shows t
   await expect(form.getByRole('textbox', { name: 'Name of the device' })).toHaveValue('Half a V100');
   await form.getByRole('combobox', { name: /^Occupancy rules/ }).click();
   await page.getByRole('option', { name: 'none' }).click();
-  await form.getByRole('spinbutton', { name: 'Resident warps' }).fill('1');
-  await form.getByRole('button', { name: 'Save and add to the study' }).click();
+  await field('Resident warps').fill('1');
+  await save.click();
   await expect(form.getByText('must be at most the 32 threads that a multiprocessor holds, not 1024')).toBeVisible();
-  const cache = form.getByRole('spinbutton', { name: 'Last-level cache' });
+  const cache = field('Last-level cache');
   await expect(cache).toHaveValue('6');
   await expect(cache).toHaveAttribute('aria-valuetext', '6\u00a0MiB');
-  await cache.fill('50 MB');
-  await cache.press('Enter');
+  await enter(cache, '50 MB');
   await expect(cache).toHaveValue('50\u00a0MiB');
-  await form.getByRole('spinbutton', { name: 'Resident warps' }).fill('64');
-  await form.getByRole('button', { name: 'Save and add to the study' }).click();
+  await field('Resident warps').fill('64');
+  await save.click();
   await expect(form).toBeHidden();
 
   await expect(devices.getByRole('checkbox', { name: 'Half a V100' })).toBeChecked();
@@ -38,10 +39,8 @@ test('a user describes, uses, deletes and unticks devices, and the guide shows t
   await devices.getByRole('button', { name: 'Add' }).click();
   await picker.getByRole('button', { name: 'Change Half a V100' }).click();
   const saved = page.getByRole('dialog', { name: 'Half a V100' });
-  await expect(saved.getByRole('spinbutton', { name: 'Last-level cache' })).toHaveAttribute(
-    'aria-valuenow',
-    String(50 * 1024 * 1024),
-  );
+  const kept = saved.getByRole('spinbutton', { name: 'Last-level cache' });
+  await expect(kept).toHaveAttribute('aria-valuenow', String(50 * 1024 * 1024));
   await saved.getByRole('button', { name: 'Delete' }).click();
   await expect(statusBar(page)).toContainText('Half a V100 deleted');
   await statusBar(page).getByRole('button', { name: /Undo/ }).click();
@@ -50,8 +49,7 @@ test('a user describes, uses, deletes and unticks devices, and the guide shows t
 
   // The search text names a slice of this device with 66 multiprocessors.
   const search = picker.getByRole('textbox', { name: 'Search devices' });
-  await search.fill('h100 sxm5 80 :66:slice');
-  await search.press('Enter');
+  await enter(search, 'h100 sxm5 80 :66:slice');
   await page.keyboard.press('Escape');
   await expect(devices.getByRole('checkbox', { name: 'H100 SXM5 80 GB (66 of 132 SMs, slice)' })).toBeChecked();
 
@@ -72,26 +70,20 @@ test('a user describes, uses, deletes and unticks devices, and the guide shows t
 
   // The guide lists its devices in one scrolling element. The chosen devices are visible.
   await page.setViewportSize({ width: 900, height: 700 });
-  await page.keyboard.press('Control+k');
-  await page.keyboard.type('Go through the open study');
-  await page.keyboard.press('Enter');
+  await command(page, 'Go through the open study');
   const guide = page.getByRole('dialog', { name: 'New study' });
   await guide.getByRole('button', { name: '3. Device' }).click();
   const chosen = guide.getByRole('checkbox', { checked: true });
   await expect(chosen).not.toHaveCount(0);
   for (const box of await chosen.all()) await expect(box).toBeInViewport();
-  const scrolled = await guide.evaluate(
-    (sheet) =>
-      [...sheet.querySelectorAll('*')].filter((element) => {
-        const { overflowX, overflowY } = getComputedStyle(element);
-        const scrolls = (overflow: string, over: boolean) => over && /auto|scroll/.test(overflow);
-        return (
-          scrolls(overflowY, element.scrollHeight > element.clientHeight) ||
-          scrolls(overflowX, element.scrollWidth > element.clientWidth)
-        );
-      }).length,
+  const scrolled = await guide.locator('*').evaluateAll((elements) =>
+    elements.filter((element) => {
+      const { overflowX, overflowY } = getComputedStyle(element);
+      const [isTall, isWide] = [element.scrollHeight > element.clientHeight, element.scrollWidth > element.clientWidth];
+      return (isTall && /auto|scroll/.test(overflowY)) || (isWide && /auto|scroll/.test(overflowX));
+    }),
   );
-  expect(scrolled).toBe(1);
+  expect(scrolled).toHaveLength(1);
   // The row of the device must stay under the pointer.
   const name = (await chosen.first().getAttribute('aria-label'))!;
   const row = guide.getByRole('checkbox', { name, exact: true });

@@ -2,7 +2,7 @@ import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { expect, open, startHost, test } from './fixtures/browser.ts';
-import { drop, offered, predicted, rankRows, readCount, statusBar } from './fixtures/page.ts';
+import { choose, drop, offered, predicted, rankRows, readCount, statusBar } from './fixtures/page.ts';
 import { temporaryFolder } from './fixtures/program.ts';
 
 /** This study takes several seconds on any machine, because a workload with a long tail has many depth laws. */
@@ -86,14 +86,12 @@ test('an address restores the study, and a copied one order, filter and selectio
   await open(page, host, '#/ranking');
   await expect(rankRows(page).first()).toBeVisible();
   await page.evaluate(() => (window.location.hash = '#/runs'));
-  await expect(page.getByRole('heading', { name: 'Runs', level: 1 })).toBeVisible();
   await expect(page.getByRole('row', { name: /Acts propagation/ }).first()).toBeVisible();
   await page.evaluate(() => (window.location.hash = '#/ranking'));
   await expect(rankRows(page).first()).toBeVisible();
 
   await predicted(page, 1);
-  await page.getByRole('combobox', { name: /^Device/ }).click();
-  await page.getByRole('option', { name: /A100/ }).click();
+  await choose(page, /^Device/, /A100/);
   await page.getByRole('columnheader', { name: 'Block', exact: true }).getByRole('button').click();
   await page.getByRole('button', { name: 'Filter', exact: true }).click();
   const form = page.getByRole('dialog', { name: 'Filter' });
@@ -112,13 +110,9 @@ test('an address restores the study, and a copied one order, filter and selectio
     const selected = at.getByRole('grid').locator('[aria-selected=true]');
     await expect(selected).toBeVisible();
     const hint = at.getByRole('group', { name: 'Filter', exact: true }).locator('.hint');
-    const shown = [
-      at.getByRole('complementary', { name: 'Selected design' }).getByRole('heading').first(),
-      at.getByRole('combobox', { name: /^Device/ }),
-      at.getByRole('combobox', { name: /^Sorted by/ }),
-      selected,
-      at.getByRole('row', { name: 'Baseline', exact: true }),
-    ];
+    const inspected = at.getByRole('complementary', { name: 'Selected design' }).getByRole('heading').first();
+    const choices = [/^Device/, /^Sorted by/].map((name) => at.getByRole('combobox', { name }));
+    const shown = [inspected, ...choices, selected, at.getByRole('row', { name: 'Baseline', exact: true })];
     const texts = await Promise.all(shown.map((one) => one.textContent()));
     return [readCount((await hint.textContent())!), ...texts];
   };

@@ -1,6 +1,6 @@
 import { expectAccessible } from './fixtures/accessible.ts';
 import { expect, open, test } from './fixtures/browser.ts';
-import { offered, predicted, rankRows, smallStudy } from './fixtures/page.ts';
+import { enter, offered, predicted, rankRows, smallStudy } from './fixtures/page.ts';
 
 test('a second implementation is added, predicted, ranked, compared and removed', async ({ page, own }) => {
   await open(page, own);
@@ -12,31 +12,27 @@ test('a second implementation is added, predicted, ranked, compared and removed'
   const profile = page.getByRole('region', { name: 'Kernel profile' });
   await profile.getByRole('button', { name: 'Add an implementation' }).click();
   await expect(list.getByRole('radio')).toHaveCount(3);
-  await expect(list.getByRole('radio', { checked: true })).toHaveAccessibleName(/^propagate 2/);
+  const edited = list.getByRole('radio', { checked: true });
+  await expect(edited).toHaveAccessibleName(/^propagate 2/);
   await expect.poll(() => offered(page)).toBe(2 * before);
 
   const name = profile.getByRole('textbox', { name: 'Name of the implementation' });
   await expect(name).toBeFocused();
   await name.fill('propagate');
   await expect(profile.getByText('Another implementation is named propagate')).toBeVisible();
-  await name.fill('one thread');
-  await name.press('Enter');
+  await enter(name, 'one thread');
   const instructions = profile.getByRole('spinbutton', { name: 'Instructions per iteration' });
-  await instructions.fill('280');
-  await instructions.press('Enter');
+  await enter(instructions, '280');
   const threads = profile.getByRole('textbox', { name: 'Threads per unit that the implementation allows' });
   await threads.fill('3');
   await expect(profile.getByText('3 is not a value of this axis in the study')).toBeVisible();
-  await threads.fill('1');
-  await threads.press('Enter');
-  await expect(list.getByRole('radio', { checked: true })).toHaveAccessibleName(
-    /^one thread.*1 own value, 1 axis narrowed/,
-  );
+  await enter(threads, '1');
+  await expect(edited).toHaveAccessibleName(/^one thread.*1 own value, 1 axis narrowed/);
   await expect.poll(() => offered(page)).toBeLessThan(2 * before);
 
   // The implementation keeps the value that was set for it. The other implementation uses the value of the study.
-  await list.getByRole('radio', { checked: true }).press('ArrowUp');
-  await expect(list.getByRole('radio', { checked: true })).toHaveAccessibleName(/^propagate/);
+  await edited.press('ArrowUp');
+  await expect(edited).toHaveAccessibleName(/^propagate/);
   await expect(instructions).toHaveValue('560');
   await expectAccessible(page, 'study with two implementations', 'main');
 

@@ -1,6 +1,6 @@
 import { exampleStudy } from '../catalogue.ts';
 import { expect, open, test } from './fixtures/browser.ts';
-import { drop, predicted, tabTo } from './fixtures/page.ts';
+import { choose, drop, predicted, press, tabTo } from './fixtures/page.ts';
 
 /** A GPU whose launches have both kinds of values, and a CPU. */
 const MIXED = {
@@ -33,8 +33,7 @@ test('a map shows the launches of its own device, and keeps launches of one numb
   await expect(launches.getByText(/^1\/s/)).toBeVisible();
 
   await page.getByRole('radio', { name: 'Heat map' }).click();
-  await page.getByRole('combobox', { name: /^Device: / }).click();
-  await page.getByRole('option', { name: 'Grace GH200' }).click();
+  await choose(page, /^Device: /, 'Grace GH200');
   await expect(map).toHaveAccessibleName(/over balancing and cores; best [\d.]+\s[mµ]s/);
   const numbers = page.getByRole('table', { name: 'The design against the baseline' });
   // The baseline is a design of the same device.
@@ -55,8 +54,7 @@ test('ranges and a map filter every view, by keys and pointer, and can be cleare
     await page.keyboard.press('ArrowRight');
   await expect(block).toBeFocused();
   await expect(block).toHaveAttribute('aria-valuetext', '32');
-  await page.keyboard.press('ArrowUp');
-  await page.keyboard.press('ArrowUp');
+  await press(page, 'ArrowUp', 'ArrowUp');
   await expect(block).toHaveAttribute('aria-valuetext', '96');
   const narrowed = page.getByRole('button', { name: /^Remove the filter block size 96/ });
   await expect(narrowed).toBeVisible();
@@ -110,8 +108,7 @@ test('ranges and a map filter every view, by keys and pointer, and can be cleare
     location.hash = `${path}?${params}`;
   });
   await expect(page.getByRole('button', { name: /^Remove the filter time/ })).toBeVisible();
-  await page.getByRole('combobox', { name: /^Device: / }).click();
-  await page.getByRole('option', { name: /^V100/ }).click();
+  await choose(page, /^Device: /, /^V100/);
   await expect(page.getByRole('contentinfo')).toContainText('No design of V100 SXM2 16 GB passes the filter');
   await expect(page.getByRole('button', { name: /^Remove the filter/ })).toBeHidden();
   await expect(page).toHaveURL(/device=nvidia-v100/);

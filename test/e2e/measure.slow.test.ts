@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { expect, open, test } from './fixtures/browser.ts';
 import { expectAccessible } from './fixtures/accessible.ts';
-import { drop, predicted, smallStudy, statusBar } from './fixtures/page.ts';
+import { choose, drop, enter, predicted, smallStudy, statusBar } from './fixtures/page.ts';
 import { ROOT } from './fixtures/program.ts';
 
 // Measures with the real engine and a real WebGPU device, the software adapter of every Chromium.
@@ -24,14 +24,10 @@ async function setUp(page: Page, count: number, repeats: number): Promise<void> 
 }
 async function fill(page: Page, name: string, value: number): Promise<void> {
   const field = page.getByRole('spinbutton', { name, exact: true });
-  await field.fill(String(value));
-  await field.press('Enter');
+  await enter(field, String(value));
 }
 
-test('a newcomer cancels a probe, measures six designs, also after a reload, and sees where the model errs', async ({
-  page,
-  own,
-}) => {
+test('designs are measured despite cancelling and a reload, and show where the model errs', async ({ page, own }) => {
   await open(page, own);
   await predicted(page, 1);
   await setUp(page, 6, 7);
@@ -46,7 +42,7 @@ test('a newcomer cancels a probe, measures six designs, also after a reload, and
   await page.keyboard.press('1');
   await smallStudy(page, [1, 2, 4, 8]);
   await setUp(page, 6, 16);
-  await expect(page.getByText(/^Only designs that this target can run: up to 4 \w+ per unit\.$/)).toBeVisible();
+  await sees(page, /^Only designs that this target can run: up to 4 \w+ per unit\.$/);
   await page.getByRole('radio', { name: 'Spread' }).click();
   await measureButton(page).click();
   await expect(rows(page).filter({ hasNotText: 'queued' }).nth(1)).toBeVisible({ timeout: 120_000 });
@@ -147,8 +143,7 @@ test('results of any program are imported and compared, and a wrong file is refu
   const table = page.getByRole('table', { name: 'Designs measured in several runs' });
   await expect(table.getByRole('row', { name: /^triad on 2 cores 67\.82 .* \+689\.0\s% slower$/ })).toBeVisible();
   await expect(page.getByText('4 slower')).toBeVisible();
-  await page.getByRole('combobox', { name: /^Reference: #2/ }).click();
-  await page.getByRole('option', { name: /^#3/ }).click();
+  await choose(page, /^Reference: #2/, /^#3/);
   await expect(table.getByRole('row', { name: /^triad on 2 cores 535\.1 .* −87\.3\s% faster$/ })).toBeVisible();
   await expect(page).toHaveURL(/runs=3(,|%2C)2/);
   await expectAccessible(page, 'measured runs', 'main');

@@ -67,20 +67,15 @@ test('import gives the library, with types that need nothing else', async () => 
       missing,
     }));`,
   );
-  const options =
-    '--module nodenext --target es2024 --lib ES2024,DOM,ESNext.Disposable --strict --noEmit --ignoreConfig';
-  await run(join(ROOT, 'node_modules/.bin/tsc'), [...options.split(' '), '--types', '', 'use.mts'], { cwd });
+  const target = '--module nodenext --target es2024 --lib ES2024,DOM,ESNext.Disposable';
+  const options = [...`${target} --strict --noEmit --ignoreConfig --types`.split(' '), ''];
+  await run(join(ROOT, 'node_modules/.bin/tsc'), [...options, 'use.mts'], { cwd });
   // The program ends by itself, which shows that nothing is left open.
   const { stdout } = await run(process.execPath, ['use.mts'], { cwd });
   const command = async (...words: string[]) =>
     JSON.parse((await run('npx', ['lockstep', ...words, '--json', ...db], { cwd })).stdout) as never;
-  const losses: { rows: { meanLoss: number }[] } = await command(
-    'loss',
-    '--workload',
-    'geometric(0.05)',
-    '--n',
-    '2,32',
-  );
+  const asked = ['loss', '--workload', 'geometric(0.05)', '--n', '2,32'];
+  const losses: { rows: { meanLoss: number }[] } = await command(...asked);
   type Design = { designIndex: number; predictedMs: number };
   const swept: { best: Design[]; recommended: Design } = await command('sweep', study, '--top', '3');
   const { best, recommended } = swept;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Locator, Page } from '@playwright/test';
 import { expect, open, test } from './fixtures/browser.ts';
-import { WIDE, predicted, rankRows, statusBar } from './fixtures/page.ts';
+import { enter, predicted, rankRows, statusBar, WIDE } from './fixtures/page.ts';
 import { ROOT } from './fixtures/program.ts';
 
 test.use({ viewport: WIDE });
@@ -17,8 +17,7 @@ async function settled(page: Page): Promise<Locator> {
 }
 const field = (page: Page, name: string): Locator => page.getByRole('spinbutton', { name, exact: true });
 async function fill(page: Page, name: string, value: string): Promise<void> {
-  await field(page, name).fill(value);
-  await field(page, name).press('Enter');
+  await enter(field(page, name), value);
   // The field passes on its value in the handler of the key, so the card is already busy here. It stays busy until it
   // has the exact answer, which may take less time than one check of the page.
 }
@@ -38,8 +37,7 @@ test('the card answers the study as it is edited, and dims the answer to an earl
   await expect(picked).toBeVisible();
   const before = await shown.locator('.rest.selectable').textContent();
   holds = true;
-  await field(page, 'Number of units').fill('5000');
-  await field(page, 'Number of units').press('Enter');
+  await enter(field(page, 'Number of units'), '5000');
   await expect(card(page).locator('.columns')).toHaveCSS('opacity', '0.45');
   await expect(card(page).getByRole('button', { name: /^Copy header/ })).toBeDisabled();
   await expect(card(page).locator('button.primary')).toBeDisabled();
@@ -99,18 +97,12 @@ test('the card answers the study as it is edited, and dims the answer to an earl
   await page.getByRole('button', { name: 'I know this value: Dependent loads per iteration' }).click();
   await expect(mark).toHaveAccessibleName(/: given$/);
 
-  await field(page, 'Registers per thread').fill('1000');
-  await field(page, 'Registers per thread').press('Enter');
-  await page.getByRole('textbox', { name: 'Values of Register cap' }).fill('none');
-  await page.getByRole('textbox', { name: 'Values of Register cap' }).press('Enter');
+  await enter(field(page, 'Registers per thread'), '1000');
+  await enter(page.getByRole('textbox', { name: 'Values of Register cap' }), 'none');
   await expect(card(page).getByRole('heading', { name: 'No design can run' })).toBeVisible();
 });
 
-test('keys copy the header, open a map, and unfold the recommendation in other views', async ({
-  page,
-  own,
-  context,
-}) => {
+test('keys copy the header, open a map, and unfold the recommendation elsewhere', async ({ page, own, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await open(page, own);
   await predicted(page, 1);
@@ -153,9 +145,7 @@ test('keys copy the header, open a map, and unfold the recommendation in other v
   const program = [join(ROOT, 'src-main/cli/lockstep.mjs'), 'sweep', study, '--db', own.databaseFile];
   await promisify(execFile)(process.execPath, program, { maxBuffer: 2 ** 28 });
   await page.getByRole('button', { name: /^Run \d+, .*840/ }).click();
-  const foreign =
-    /^Run \d+ does not belong to this study\. Its recommended design is in the report of the Export view\.$/;
-  await expect(page.getByText(foreign)).toBeVisible();
+  await expect(page.getByText(/^Run \d+ does not belong to this study\. Its recommended design is in/)).toBeVisible();
   await expect(rankRows(page).first()).toBeVisible();
   await expect(page.getByRole('button', { name: /^Recommendation/ })).toBeHidden();
   await page.keyboard.press('0');

@@ -30,16 +30,10 @@ async function openPage(page: Page): Promise<void> {
 type Ending = 'run' | 'destroy' | 'abort';
 
 const CASES = [1, 2, 4].flatMap((threadsPerUnit) =>
-  ['none', 'full-sort', 'dynamic-fetch'].map((balancing) =>
-    unitLoop(`u${threadsPerUnit}-${balancing}`, {
-      threadsPerUnit,
-      unitsPerThread: 2,
-      loop: 'flattened',
-      balancing,
-      blockThreads: 32,
-      gridBlocks: 20,
-    }),
-  ),
+  ['none', 'full-sort', 'dynamic-fetch'].map((balancing) => {
+    const launch = { unitsPerThread: 2, loop: 'flattened', blockThreads: 32, gridBlocks: 20 } as const;
+    return unitLoop(`u${threadsPerUnit}-${balancing}`, { threadsPerUnit, balancing, ...launch });
+  }),
 );
 /** Plan without its units, which the page makes. */
 const PLAN = benchPlan(CASES, { backend: 'webgpu', seed: 1, caseTimeLimitMs: 30_000 });

@@ -1,7 +1,6 @@
 import type { Page } from '@playwright/test';
 import { expect, open, startHost, test } from './fixtures/browser.ts';
-import type { Host } from './fixtures/host.ts';
-import { predicted, statusBar } from './fixtures/page.ts';
+import { enter, predicted, press, statusBar } from './fixtures/page.ts';
 
 // Two windows on one store agree without a reload: on one host, and on two processes with one database file.
 
@@ -10,8 +9,7 @@ const rail = (page: Page) => page.getByRole('navigation', { name: 'Views' });
 async function rename(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: 'Details' }).click();
   await page.getByRole('textbox', { name: 'Name of the study' }).fill(name);
-  await page.keyboard.press('Enter');
-  await page.keyboard.press('Escape');
+  await press(page, 'Enter', 'Escape');
 }
 async function command(page: Page, words: string): Promise<void> {
   await page.keyboard.press('Control+k');
@@ -30,15 +28,6 @@ async function studies(page: Page): Promise<readonly string[]> {
   await expect(menu).toBeHidden();
   return names;
 }
-const lists = (page: Page, name: string) => async () => (await studies(page)).some((text) => text.includes(name));
-
-/** Opens the smallest of the examples. */
-async function openSmall(page: Page, host: Host): Promise<void> {
-  await open(page, host);
-  await command(page, 'study: any machine');
-  await expect(page).toHaveTitle(/^Any machine –/);
-}
-
 /** Renames the study in the first window, and sets its registers in the second one. */
 async function expectEditsAgree(first: Page, second: Page, name: string, registers: string): Promise<void> {
   await expect(second).not.toHaveTitle(new RegExp(`^${name} –`));
@@ -51,19 +40,6 @@ async function expectEditsAgree(first: Page, second: Page, name: string, registe
   await expect(first).toHaveTitle(new RegExp(`^${name} –`));
 }
 
-async function expectStudiesAgree(first: Page, second: Page): Promise<void> {
-  await command(first, 'duplicate study');
-  await expect(first).toHaveTitle(/^Shared copy –/);
-  await expect.poll(lists(second, 'Shared copy')).toBe(true);
-  await command(first, 'delete study');
-  await expect(statusBar(first)).toContainText('deleted');
-  await expect.poll(lists(second, 'Shared copy')).toBe(false);
-  await statusBar(first).getByRole('button', { name: /^Undo/ }).click();
-  await expect.poll(lists(second, 'Shared copy')).toBe(true);
-  await command(first, 'study: shared');
-  await expect(first).toHaveTitle(/^Shared –/);
-}
-
 async function expectRunsAgree(first: Page, second: Page, runId: number): Promise<void> {
   await first.keyboard.press('Control+Enter');
   await predicted(first, runId);
@@ -71,36 +47,43 @@ async function expectRunsAgree(first: Page, second: Page, runId: number): Promis
   await predicted(second, runId);
 }
 
-async function expectHistoriesAgree(first: Page, second: Page): Promise<void> {
-  await second.keyboard.press('6');
-  await first.keyboard.press('6');
-  await first.getByRole('row', { name: /^Run 2, / }).click();
-  const seen = second.getByRole('row', { name: /^Run 2, / });
-  await expect(seen).toBeVisible();
-  await command(first, 'rename run 2');
-  await first.getByRole('textbox', { name: 'Name of run 2' }).fill('one device');
-  await first.keyboard.press('Enter');
-  await expect(seen).toHaveAccessibleName(/^Run 2, one device,/);
-  await command(first, 'delete run 2');
-  await expect(seen).toBeHidden();
-  // Waits for the notice of the deletion, because the notice of the new name has a button Undo too.
-  await expect(statusBar(first)).toContainText('deleted');
-  await statusBar(first).getByRole('button', { name: /^Undo/ }).click();
-  await expect(seen).toBeVisible();
-}
-
-test('two tabs of one host agree, and so does another process on the same database file', async ({
-  page,
-  browser,
-  own,
-}) => {
-  await openSmall(page, own);
+test('two tabs of one host agree, and so does another process on the same database', async ({ page, browser, own }) => {
+  // This is the smallest of the examples.
+  await open(page, own);
+  await command(page, 'study: any machine');
+  await expect(page).toHaveTitle(/^Any machine –/);
   const tab = await page.context().newPage();
   await tab.goto(page.url());
   await expectEditsAgree(page, tab, 'Shared', '80');
-  await expectStudiesAgree(page, tab);
+
+  const isListed = async () => (await studies(tab)).some((text) => text.includes('Shared copy'));
+  const undo = statusBar(page).getByRole('button', { name: /^Undo/ });
+  await command(page, 'duplicate study');
+  await expect(page).toHaveTitle(/^Shared copy –/);
+  await expect.poll(isListed).toBe(true);
+  await command(page, 'delete study');
+  await expect(statusBar(page)).toContainText('deleted');
+  await expect.poll(isListed).toBe(false);
+  await undo.click();
+  await expect.poll(isListed).toBe(true);
+  await command(page, 'study: shared');
+  await expect(page).toHaveTitle(/^Shared –/);
+
   await expectRunsAgree(page, tab, 2);
-  await expectHistoriesAgree(page, tab);
+  await tab.keyboard.press('6');
+  await page.keyboard.press('6');
+  await page.getByRole('row', { name: /^Run 2, / }).click();
+  const seen = tab.getByRole('row', { name: /^Run 2, / });
+  await expect(seen).toBeVisible();
+  await command(page, 'rename run 2');
+  await enter(page.getByRole('textbox', { name: 'Name of run 2' }), 'one device');
+  await expect(seen).toHaveAccessibleName(/^Run 2, one device,/);
+  await command(page, 'delete run 2');
+  await expect(seen).toBeHidden();
+  // Waits for the notice of the deletion, because the notice of the new name has a button Undo too.
+  await expect(statusBar(page)).toContainText('deleted');
+  await undo.click();
+  await expect(seen).toBeVisible();
   await tab.close();
 
   // Between two processes the only message is that the file has changed, so an edit and a run are enough to test.

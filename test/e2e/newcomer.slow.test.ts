@@ -1,11 +1,16 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { lacks } from '../tools.mjs';
 import { expect, open, test } from './fixtures/browser.ts';
 import { expectReport, lengths, losses, textOf, theory, unwantedDevices } from './fixtures/newcomer.ts';
-import { WIDE, isOutlined, offered, predicted, rankRows, readCount, statusBar, tabTo } from './fixtures/page.ts';
+import * as steps from './fixtures/page.ts';
+import { ROOT } from './fixtures/program.ts';
 
-// The first use of Lockstep with the keyboard only. newcomer.test.ts does the same by pointer.
+const { command, isOutlined, offered, predicted, press, rankRows, tabTo } = steps;
 
-test.use({ viewport: WIDE });
+test.use({ viewport: steps.WIDE });
 
+// newcomer.test.ts does the same by pointer.
 test('a new user does everything with the keyboard alone, and the focus is always visible', async ({ page, own }) => {
   await open(page, own);
   const keys = page.keyboard;
@@ -43,40 +48,28 @@ test('a new user does everything with the keyboard alone, and the focus is alway
   await keys.press('Space');
   await expect(page.getByRole('heading', { name: 'Rank 5', exact: true })).toBeVisible();
   await keys.press('p');
-  await expect(statusBar(page)).toContainText('Baseline pinned');
+  await expect(steps.statusBar(page)).toContainText('Baseline pinned');
 
   await keys.press('/');
   const form = page.getByRole('dialog', { name: 'Filter' });
   await expect(form).toBeVisible();
   const one = form.getByRole('group', { name: 'Threads per unit' }).getByRole('button', { name: '1', exact: true });
   if (!(await one.evaluate((element) => element === document.activeElement))) await tabTo(one);
-  await keys.press('Space');
-  await keys.press('Escape');
+  await press(page, 'Space', 'Escape');
   await expect(form).toBeHidden();
   const chips = page.getByRole('group', { name: 'Filter', exact: true });
-  await expect.poll(async () => readCount((await chips.locator('.hint').textContent())!)).toBeLessThan(fewer);
-  const command = async (words: string) => {
-    const palette = page.getByRole('combobox', { name: 'Search or run a command' });
-    await keys.press('Control+k');
-    await expect(palette).toBeFocused();
-    await keys.type(words);
-    await keys.press('Enter');
-    // The palette takes the next key until it has closed.
-    await expect(palette).toBeHidden();
-  };
-  await command('sort by waves');
+  await expect.poll(async () => steps.readCount((await chips.locator('.hint').textContent())!)).toBeLessThan(fewer);
+  await command(page, 'sort by waves');
   await expect(page.getByRole('combobox', { name: 'Sorted by: waves' })).toBeVisible();
-  await command('sort by predicted');
-  await command('clear the filter');
+  await command(page, 'sort by predicted');
+  await command(page, 'clear the filter');
   await expect(chips).toBeHidden();
 
   await keys.press('l');
   const selection = page.getByRole('complementary', { name: 'Selection' });
   await expect(selection).toContainText('rank 5');
   await tabTo(page.getByRole('application', { name: /^Predicted time over/ }));
-  await keys.press('ArrowRight');
-  await keys.press('ArrowUp');
-  await keys.press('Enter');
+  await press(page, 'ArrowRight', 'ArrowUp', 'Enter');
   await expect(selection).not.toContainText('rank 5;');
 
   await keys.press('4');
@@ -92,4 +85,38 @@ test('a new user does everything with the keyboard alone, and the focus is alway
   const saving = page.waitForEvent('download');
   await keys.press('Enter');
   expectReport(await textOf(await saving), 'RTX 4090');
+});
+
+// A new user needs few actions from a file to an answer. Each step below is one action: a dropped file, a click, a key.
+// wayfinding.slow.test.ts does the same from a table of lengths.
+
+test('from a sparse matrix to the kernel to write in 4 actions', async ({ page, own }) => {
+  await open(page, own);
+  const matrix = readFileSync(join(ROOT, 'test/data/matrices/1138_bus.mtx'));
+  await steps.drop(page.getByRole('main'), '1138_bus.mtx', matrix);
+  await page.getByRole('button', { name: 'SpMV: compare the eight kernels' }).click();
+  // The recommendation needs no run.
+  const answer = page.getByRole('region', { name: 'Recommendation' }).locator('.main');
+  const named = /^(.+), \d+ threads? per unit/;
+  await expect(page.getByRole('spinbutton', { name: 'Number of units' })).toHaveValue('1,138');
+  await expect(answer).toContainText(named, { timeout: 120_000 });
+  const [, name] = named.exec((await answer.textContent())!)!;
+  await page.getByRole('button', { name: /^Predict [\d,]+ designs/ }).click();
+  await predicted(page, 2);
+  await page.keyboard.press('4');
+  const table = page.getByRole('table', { name: 'Which kernel to write' });
+  await expect(table.getByRole('rowgroup').nth(1)).toContainText(/^Which kernel to write/);
+  await expect(table.getByRole('row', { name: new RegExp(`^${name} `) })).toContainText(/ to /);
+});
+
+test('from a CUDA source to a recommendation in 2 actions', async ({ page, own }) => {
+  test.skip(lacks('nvcc'), 'there is no nvcc');
+  await open(page, own);
+  const source = readFileSync(join(ROOT, 'db/examples/kernels/spmv/spmv.cu'));
+  await steps.drop(page.getByRole('main'), 'spmv.cu', source);
+  await page.getByRole('button', { name: /^Import \d+ fields/ }).click({ timeout: 120_000 });
+  const profile = page.getByRole('region', { name: 'Kernel profile' });
+  await expect(profile.getByRole('button', { name: /^Instructions per iteration.*imported/i })).toBeVisible();
+  const answer = page.getByRole('region', { name: 'Recommendation' });
+  await expect(answer.getByRole('button', { name: /^Copy header/ })).toBeEnabled({ timeout: 120_000 });
 });
