@@ -52,10 +52,7 @@ describe('measured runs', () => {
   const { call } = bench;
   shareEngine(() => bench.engine.context.databaseFile);
   /** Imports a cache of Kernel Tuner with the times of each block size. A size with null has failed. */
-  const measured = async (
-    device: string,
-    times: Readonly<Record<number, readonly number[] | null>>,
-  ): Promise<number> => {
+  const measured = async (device: string, times: Readonly<Record<number, readonly number[] | null>>) => {
     const entries = Object.entries(times).map(([size, list]) => {
       const result = list ? { time: list[4], times: list } : { time: 'RuntimeFailedConfig' };
       return { block_size_x: Number(size), ...result };
@@ -75,65 +72,60 @@ describe('measured runs', () => {
 
   it('have a verdict for each design, the fastest design of each run, and its cost in the others', async () => {
     const found = await call('bench.compareRuns', { ids: [reference, other, same] });
-    const row = (size: number) => found.designs.find(({ label }) => label.endsWith(`=${size}`))!;
-    expect(row(64).against.map((one) => one?.verdict)).toEqual([undefined, 'faster', 'same']);
-    expect(row(128).against.map((one) => one?.verdict)).toEqual([undefined, 'slower', 'same']);
-    expect(row(512).against.map((one) => one?.verdict)).toEqual([undefined, undefined, undefined]);
-    expect(found.runs.map(({ best }) => found.designs[best].label)).toEqual(
-      [128, 64, 128].map((size) => `walk block_size_x=${size}`),
-    );
+    const verdicts = found.designs.map(({ label, against }) => [label, against.map((one) => one?.verdict)]);
+    expect(Object.fromEntries(verdicts)).toMatchObject({
+      'walk block_size_x=64': [undefined, 'faster', 'same'],
+      'walk block_size_x=128': [undefined, 'slower', 'same'],
+      'walk block_size_x=512': [undefined, undefined, undefined],
+    });
+    const best = (size: number) => found.designs.findIndex(({ label }) => label === `walk block_size_x=${size}`);
+    expect(found).toMatchObject({
+      runs: [
+        { device: 'one', best: best(128) },
+        { device: 'other', best: best(64), againstFirst: { verdict: 'same' } },
+        { device: 'one', best: best(128) },
+      ],
+      common: 2,
+      // A block size of 64 takes twice the fastest time on the first device, and 128 does on the other device.
+      oneForAll: { worst: 2 },
+    });
     expect(found.cross).toEqual([[1, 2, 1.005], [2, 1, 2], [1, 2, 1.005]]); // prettier-ignore
-    expect(found.common).toBe(2);
-    // A block size of 64 takes twice the fastest time on the first device, and 128 does on the other device.
-    expect(found.oneForAll!.worst).toBe(2);
-    expect(found.runs[1].againstFirst!.verdict).toBe('same');
-    expect(found.runs.map(({ device }) => device)).toEqual(['one', 'other', 'one']);
+    const { designs, oneForAll } = await call('bench.compareRuns', { ids: [reference, other] });
+    expect([designs[oneForAll!.design].label, oneForAll!.worst]).toEqual(['walk block_size_x=256', 1.5]);
   });
 
-  it('are refused if a run is named twice', async () => {
+  it('name runs with too few repeats, count designs that failed in the other run, and must differ', async () => {
     const ids = [reference, broken, reference];
     const twice = await bench.engine.call('bench.compareRuns', { ids, threshold: 0.02 });
     expect(twice).toFail(null, `Run ${reference} is named twice. Specify different runs.`);
-  });
-
-  it('name the runs with too few repeats', async () => {
     const few = await measured('one', { 64: around(2).slice(0, 6) });
     const { warnings } = await call('bench.compareRuns', { ids: [reference, few] });
-    expect(warnings[0]).toBe(
-      `A verdict needs 7 repeats on both sides. These runs have designs with fewer: run ${few}.`,
-    );
-  });
-
-  it('count the designs of the first run that failed', async () => {
+    expect(warnings[0]).toMatch(`needs 7 repeats on both sides. These runs have designs with fewer: run ${few}.`);
     const found = await call('bench.compareRuns', { ids: [reference, broken] });
     expect(found.runs.map(({ lost }) => lost)).toEqual([0, 1]);
-    expect(found.warnings).toContain(
-      `Designs of run ${reference} that failed or gave wrong results in run ${broken}: 1.`,
-    );
-  });
-
-  it('have one design for all devices, whose worst ratio to the fastest is the smallest', async () => {
-    const found = await call('bench.compareRuns', { ids: [reference, other] });
-    expect(found.designs[found.oneForAll!.design].label).toBe('walk block_size_x=256');
-    expect(found.oneForAll!.worst).toBeCloseTo(1.5, 12);
+    const lost = `Designs of run ${reference} that failed or gave wrong results in run ${broken}: 1.`;
+    expect(found.warnings).toContain(lost);
   });
 
   it('set the exit status for a build', async () => {
-    const exit = async (...args: readonly (string | number)[]) =>
-      (await lockstep('compare', ...args.map(String), '--db', bench.engine.context.databaseFile)).status;
-    expect(await exit(reference, same)).toBe(0);
-    expect(await exit(reference, slower)).toBe(1);
-    expect(await exit(reference, slower, '--threshold', '25%')).toBe(0);
-    expect(await exit(slower, reference)).toBe(0);
-    expect(await exit(reference, 999)).toBe(2);
-    expect(await exit(reference)).toBe(2);
-    expect(await exit(reference, same, '--threshold', '2')).toBe(2);
-    // The status is 1 if a design fails in the other run, unless it has already failed in the reference.
-    expect(await exit(reference, broken)).toBe(1);
-    expect(await exit(reference, broken, '--best')).toBe(0);
-    expect(await exit(broken, reference)).toBe(0);
-    // On the other device, one design is slower, but it is not the fastest design.
-    expect(await exit(reference, other)).toBe(1);
-    expect(await exit(reference, other, '--best')).toBe(0);
+    for (const [status, ...args] of [
+      [0, reference, same],
+      [1, reference, slower],
+      [0, reference, slower, '--threshold', '25%'],
+      [0, slower, reference],
+      [2, reference, 999],
+      [2, reference],
+      [2, reference, same, '--threshold', '2'],
+      // The status is 1 if a design fails in the other run, unless it has already failed in the reference.
+      [1, reference, broken],
+      [0, reference, broken, '--best'],
+      [0, broken, reference],
+      // On the other device, one design is slower, but it is not the fastest design.
+      [1, reference, other],
+      [0, reference, other, '--best'],
+    ]) {
+      const run = await lockstep('compare', ...args.map(String), '--db', bench.engine.context.databaseFile);
+      expect([...args, run.status]).toEqual([...args, status]);
+    }
   });
 });

@@ -5,7 +5,6 @@ import type { Study } from '../../src-main/contract/study.ts';
 import { comparisonReasons, contradictions } from '../../src-main/services/ranking/compare.ts';
 import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import { term } from '../../src-workers/domain/terms.ts';
-import { unwrap } from '../../src-workers/domain/result.ts';
 import { cellNames, headNames, shortDeviceName, shortNames, withNames } from '../../src-renderer/format/devices.ts';
 import { compareRows, isEqualRow, kneeThreadGroups } from '../../src-renderer/views/compare/rows.ts';
 import { spreadLabels } from '../../src-workers/numeric/ticks.ts';
@@ -14,6 +13,7 @@ import { smallStudy } from './export-runs.ts';
 import { useBench } from '../workplace.ts';
 
 const bench = useBench();
+const { call } = bench;
 let runId: number;
 const devices = ['nvidia-v100-sxm2-16gb', 'nvidia-a100-sxm4-40gb', 'amd-mi250x-gcd'];
 let study: Study;
@@ -21,8 +21,8 @@ let result: ProcedureOutput<'compare.devices'>;
 let bests: readonly DeviceBest[];
 beforeAll(async () => {
   runId = await bench.run(smallStudy({ devices }));
-  study = (await bench.call('runs.get', { id: runId })).study!;
-  result = await bench.call('compare.devices', { runId });
+  study = (await call('runs.get', { id: runId })).study!;
+  result = await call('compare.devices', { runId });
   bests = result.devices;
 });
 
@@ -45,47 +45,39 @@ describe('a comparison', () => {
 
   it('gives times the same ranges as a recommendation', async () => {
     const designs = bests.map(({ best }) => best!.designIndex);
-    const ranges = unwrap(await bench.engine.call('compare.ranges', { runId, designs }));
+    const ranges = await call('compare.ranges', { runId, designs });
     for (const [at, design] of designs.entries()) {
-      const deviceId = devices[at];
-      const { time } = unwrap(await bench.engine.call('advice.recommend', { runId, deviceId, design }));
-      expect(ranges).toContainEqual({ designIndex: design, lowMs: time.lowMs, highMs: time.highMs });
-      expect(time.lowMs).toBeLessThan(bests[at].best!.timeMs);
-      expect(time.highMs).toBeGreaterThan(bests[at].best!.timeMs);
+      const { lowMs, highMs } = (await call('advice.recommend', { runId, deviceId: devices[at], design })).time;
+      expect(ranges).toContainEqual({ designIndex: design, lowMs, highMs });
+      expect(bests[at].best!.timeMs).toBeBetween(lowMs, highMs);
     }
   });
 
   it('compares all devices at one requested design, with the times of the matrix', async () => {
     const { cross } = result;
-    const same = await bench.call('compare.devices', { runId, designIndex: bests[1].best!.designIndex });
+    const same = await call('compare.devices', { runId, designIndex: bests[1].best!.designIndex });
     same.devices.forEach(({ best }, j) => {
       expect(best?.timeMs ?? NaN).toBe(cross[1][j]);
-      if (best) {
-        expect(best.design.threadsPerUnit).toBe(bests[1].best!.design.threadsPerUnit);
-        expect(best.design.blockThreads).toBe(bests[1].best!.design.blockThreads);
-        expect(best.rank).toBeGreaterThanOrEqual(1);
-      }
+      if (!best) return;
+      const { threadsPerUnit, blockThreads } = bests[1].best!.design;
+      expect(best.design).toMatchObject({ threadsPerUnit, blockThreads });
+      expect(best.rank).toBeGreaterThanOrEqual(1);
     });
+    const unknown = await bench.engine.call('compare.devices', { runId, designIndex: 10_000_000 });
+    expect(unknown).toFail('not-found');
   });
 
-  it('refuses a design that the run does not have', async () =>
-    expect(await bench.engine.call('compare.devices', { runId, designIndex: 10_000_000 })).toFail('not-found'));
-
-  it('says which device is fastest, and by how much, in whole sentences', async () => {
+  it('says which device is fastest, and by how much, in whole sentences, or that the model cannot distinguish devices', async () => {
     const { reasons } = result;
     const times = bests.map(({ best }) => best!.timeMs);
     const fastest = bests[times.indexOf(Math.min(...times))].device.name;
-    expect(reasons[0]).toContain(
-      `${fastest} is the fastest: ${(Math.max(...times) / Math.min(...times)).toFixed(2)} ×`,
-    );
+    const factor = (Math.max(...times) / Math.min(...times)).toFixed(2);
+    expect(reasons[0]).toContain(`${fastest} is the fastest: ${factor} ×`);
     for (const sentence of reasons) expect(sentence).toMatch(/^[A-Z].*\.$/);
     // Both devices were measured and have their own parameters. This difference is too small to be confirmed.
     expect(reasons[1]).toMatch(/^A predicted difference below \d+ % is uncertain\. This limit comes from /);
     const far = { ...bests[0], best: { ...bests[0].best!, timeMs: 3 * Math.max(...times) } };
     expect(comparisonReasons([bests[1], far]).join(' ')).not.toContain('cannot confirm');
-  });
-
-  it('says if the model cannot distinguish devices', async () => {
     const twin: DeviceBest = { ...bests[0], best: { ...bests[0].best!, timeMs: bests[0].best!.timeMs * 1.005 } };
     expect(comparisonReasons([bests[0], twin])).toEqual([expect.stringContaining('less than the model')]);
     expect(comparisonReasons([bests[0]])).toEqual([]);
@@ -93,16 +85,12 @@ describe('a comparison', () => {
 
   it('explains a difference by parts that differ more than the times', async () => {
     const { best, breakdown } = bests[0];
-    const none = Object.fromEntries(Object.keys(breakdown!.parts).map((part) => [part, 0]));
-    const at = (timeMs: number, parts: Partial<NonNullable<DeviceBest['breakdown']>['parts']>): DeviceBest => ({
-      ...bests[0],
-      best: { ...best!, timeMs },
-      breakdown: {
-        ...breakdown!,
-        timeMs,
-        parts: { ...none, ...parts } as NonNullable<DeviceBest['breakdown']>['parts'],
-      },
-    });
+    type Parts = NonNullable<DeviceBest['breakdown']>['parts'];
+    const none = Object.fromEntries(Object.keys(breakdown!.parts).map((part) => [part, 0])) as Parts;
+    const at = (timeMs: number, parts: Partial<Parts>): DeviceBest => {
+      const changed = { ...breakdown!, timeMs, parts: { ...none, ...parts } };
+      return { ...bests[0], best: { ...best!, timeMs }, breakdown: changed };
+    };
     const reasons = comparisonReasons([at(10, { idealWork: 9, latency: 1 }), at(11, { idealWork: 3, latency: 8 })]);
     expect(reasons[2]).toMatch(/^.+ spends 7\.000\sms less on .*: 7.0 × the difference\.$/);
     expect(reasons[3]).toMatch(/^.+ spends 6\.000\sms more on .*, which gives 6.0 × the difference back\.$/);
@@ -123,21 +111,17 @@ describe('the table of a comparison', () => {
       expect(row.texts[3] === '').toBe(row.group !== 'limits');
     }
     expect(new Set(rows.map(({ id }) => id)).size).toBe(rows.length);
-    expect(rows.find(({ id }) => id === 'time')!.values.slice(0, 3)).toEqual(
-      result.devices.map(({ best }) => best!.timeMs),
-    );
-    expect(rows.find(({ id }) => id === 'regime')!.texts.slice(0, 3)).toEqual(
-      result.devices.map(({ breakdown }) => breakdown!.regime.label.toLowerCase()),
-    );
+    const row = (id: string) => rows.find((each) => each.id === id)!;
+    expect(row('time').values.slice(0, 3)).toEqual(bests.map(({ best }) => best!.timeMs));
+    const regimes = bests.map(({ breakdown }) => breakdown!.regime.label.toLowerCase());
+    expect(row('regime').texts.slice(0, 3)).toEqual(regimes);
   });
 
   it('marks only the values that follow from estimates, with their sources', async () => {
     const [{ device: first }, { device: second }] = result.devices;
     const sources = { ...first.sources, memoryLatencyCycles: 'estimate: as the generation before' };
-    const compared = [
-      { ...first, sources },
-      { ...second, sources: { '*': 'data sheet' } },
-    ].map((device) => ({ device, entry: null }));
+    const known = { device: { ...second, sources: { '*': 'data sheet' } }, entry: null };
+    const compared = [{ device: { ...first, sources }, entry: null }, known];
     const rows = compareRows(compared, study, false, cuda);
     const marked = rows.filter(({ estimates }) => estimates.some((text) => text !== ''));
     expect(marked.map(({ id }) => id)).toEqual(['memoryLatencyNs', 'kibInFlight']);
@@ -159,7 +143,7 @@ describe('the table of a comparison', () => {
     expect(texts[2]).toMatch(/^[\d.,]+\s[µm]s, 30 % shorter than predicted$/);
     expect(contradictions(devices)).toEqual([
       `On ${a.device.name}, the simulated time is 14.4 times as long as predicted. Trust the simulation more, or measure.`,
-      `On ${c.device.name}, the simulated time is 30 % shorter than predicted. Trust the simulation more, or measure.`,
+      expect.stringContaining(`On ${c.device.name}, the simulated time is 30 % shorter than predicted.`),
     ]);
   });
 
@@ -168,7 +152,7 @@ describe('the table of a comparison', () => {
     expect([isEqual('1', '', '1'), isEqual('1', '2'), isEqual('', '')]).toEqual([true, false, false]);
   });
 
-  it('uses measured pipeline parameters for the knee if there are any', async () => {
+  it('uses measured pipeline parameters for the knee if there are any', () => {
     const gpu = bests[0].device as GpuDevice;
     const measured = { ...study, pipeline: { [gpu.id]: { latencyCycles: 100, issueCycles: 7, kneeSoftness: 6 } } };
     expect(kneeThreadGroups(gpu, measured, { registerCap: null })).toBe(15);
@@ -178,78 +162,60 @@ describe('the table of a comparison', () => {
 it('two runs differ in the changed fields, and are equal to themselves', async () => {
   const base = smallStudy({ devices });
   const other = await bench.run({ ...base, kernel: { ...base.kernel, serialFraction: 0.2 } });
-  const diff = unwrap(await bench.engine.call('runs.diff', { leftId: runId, rightId: other }));
+  const diff = await call('runs.diff', { leftId: runId, rightId: other });
   expect(diff.fields).toEqual([{ field: 'kernel.serialFraction', left: '0.05', right: '0.2' }]);
   expect(diff.best.map(({ leftMs, rightMs }) => rightMs! >= leftMs!)).toEqual([true, true, true]);
   expect(diff.spearman).toBeLessThan(1);
-  const self = unwrap(await bench.engine.call('runs.diff', { leftId: runId, rightId: runId }));
+  const self = await call('runs.diff', { leftId: runId, rightId: runId });
   expect(self).toMatchObject({ fields: [], spearman: 1 });
+  // They have no ranking if there is a single design, and cannot be compared if their spaces differ.
+  const axes = { threadsPerUnit: [2], blockThreads: [128], blocksPerMultiprocessor: [4] };
+  const one = await bench.run(smallStudy({ devices: devices.slice(0, 1), axes }));
+  expect((await call('runs.diff', { leftId: one, rightId: one })).spearman).toBeNaN();
+  expect((await call('runs.diff', { leftId: one, rightId: runId })).spearman).toBeNull();
 });
+
 it('two runs name their changes if they follow one another, and say whether kernel and work are the same', async () => {
   const axes = { threadsPerUnit: [2], blockThreads: [128], blocksPerMultiprocessor: [4] };
   const study = smallStudy({ devices: devices.slice(0, 1), axes });
-  const { id } = unwrap(await bench.engine.call('studies.save', { study }));
+  const { id } = await call('studies.save', { study });
   const run = async (change: Partial<typeof study>) => {
-    unwrap(await bench.engine.call('studies.save', { id, study: { ...study, ...change } }));
-    const { runId: started } = unwrap(await bench.engine.call('runs.start', { studyId: id }));
-    unwrap(await bench.engine.call('runs.wait', { id: started }));
-    return started;
+    await call('studies.save', { id, study: { ...study, ...change } });
+    const { runId: started } = await call('runs.start', { studyId: id });
+    return (await call('runs.wait', { id: started })).id;
   };
   const other = { ...study.kernel, serialFraction: 0.2 };
   const wider = { ...study.axes, blockThreads: [128, 256] };
-  const runs = [
-    await run({}),
-    await run({ name: 'Renamed' }),
-    await run({ kernel: other }),
-    await run({ axes: wider }),
-  ];
-  const changes = unwrap(await bench.engine.call('runs.changes', { studyId: id }));
-  const back = { field: 'kernel.serialFraction', was: '0.2', is: '0.05' };
+  const changed = [{}, { name: 'Renamed' }, { kernel: other }, { axes: wider }];
+  const runs: number[] = [];
+  for (const change of changed) runs.push(await run(change));
+  const changes = await call('runs.changes', { studyId: id });
+  const serial = { field: 'kernel.serialFraction', was: '0.05', is: '0.2' };
+  const back = { ...serial, was: '0.2', is: '0.05' };
+  const blocks = { field: 'axes.blockThreads', was: '[128]', is: '[128,256]' };
   expect(changes).toEqual([
     { id: runs[0], since: null, fields: [], problem: runs[0] },
     { id: runs[1], since: runs[0], fields: [], problem: runs[0] },
-    { id: runs[2], since: runs[1], fields: [{ ...back, was: '0.05', is: '0.2' }], problem: runs[2] },
-    {
-      id: runs[3],
-      since: runs[2],
-      fields: [back, { field: 'axes.blockThreads', was: '[128]', is: '[128,256]' }],
-      problem: runs[0],
-    },
+    { id: runs[2], since: runs[1], fields: [serial], problem: runs[2] },
+    { id: runs[3], since: runs[2], fields: [back, blocks], problem: runs[0] },
   ]);
   // A sweep of a file that is no saved study has no predecessor.
-  const all = unwrap(await bench.engine.call('runs.changes', {}));
+  const all = await call('runs.changes', {});
   expect(all.find((change) => change.id === runId)).toMatchObject({ since: null, fields: [] });
-});
-it('two runs have no ranking if there is a single design, and cannot be compared if their spaces differ', async () => {
-  const axes = { threadsPerUnit: [2], blockThreads: [128], blocksPerMultiprocessor: [4] };
-  const one = await bench.run(smallStudy({ devices: devices.slice(0, 1), axes }));
-  const diff = async (leftId: number, rightId: number) =>
-    unwrap(await bench.engine.call('runs.diff', { leftId, rightId }));
-  expect((await diff(one, one)).spearman).toBeNaN();
-  expect((await diff(one, runId)).spearman).toBeNull();
 });
 
 describe('names and marks', () => {
-  it('are short and distinct, and keep the form factor in a table head, and the memory only if it distinguishes two devices', () => {
+  it('are short and distinct, and keep a form factor in a table head, and a memory or family only if it is needed', () => {
     const expected = ['A100', 'RTX 4090', 'MI250X'];
     expect(shortNames(['A100 SXM4 40 GB', 'GeForce RTX 4090', 'Instinct MI250X, one GCD'])).toEqual(expected);
     expect(shortNames(['A100 SXM4 40 GB', 'A100 PCIe 40 GB'])).toEqual(['A100 SXM4 40 GB', 'A100 PCIe 40 GB']);
     expect(headNames(['A100 SXM4 40 GB', 'GeForce RTX 4090'])).toEqual(['A100 SXM4', 'RTX 4090']);
     expect(headNames(['A100 SXM4 40 GB', 'A100 SXM4 80 GB'])).toEqual(['A100 SXM4 40 GB', 'A100 SXM4 80 GB']);
-  });
-  it('omit a redundant family, and keep a family that is needed to recognise a device', () => {
-    expect(
-      [
-        'Radeon RX 580',
-        'Radeon R9 Fury X',
-        'Radeon VII',
-        'Radeon Pro V520',
-        'Radeon Instinct MI25',
-        'Quadro P4000',
-      ].map(shortDeviceName),
-    ).toEqual(['RX 580', 'R9 Fury X', 'Radeon VII', 'Radeon Pro V520', 'MI25', 'P4000']);
-    expect(shortNames(['Radeon VII', 'Radeon Instinct MI50 16 GB'])).toEqual(['Radeon VII', 'MI50']);
-    expect(headNames(['Radeon VII', 'Radeon Instinct MI50 16 GB'])).toEqual(['Radeon VII', 'MI50']);
+    const amd = ['Radeon RX 580', 'Radeon R9 Fury X', 'Radeon VII', 'Radeon Pro V520', 'Radeon Instinct MI25'];
+    expect(amd.map(shortDeviceName)).toEqual(['RX 580', 'R9 Fury X', 'Radeon VII', 'Radeon Pro V520', 'MI25']);
+    expect(shortDeviceName('Quadro P4000')).toBe('P4000');
+    for (const names of [shortNames, headNames])
+      expect(names(['Radeon VII', 'Radeon Instinct MI50 16 GB'])).toEqual(['Radeon VII', 'MI50']);
   });
   it('are model numbers in the cells of a matrix if these differ', () => {
     const expected = ['Xeon 8360Y', 'Epyc 7302P', 'Grace GH200'];
@@ -261,9 +227,8 @@ describe('names and marks', () => {
   it('are the same in sentences as in tables, even if one name begins with another', () => {
     const full = ['GeForce RTX 3080', 'GeForce RTX 3080 12 GB', 'A100 SXM4 40 GB'];
     expect(headNames(full)).toEqual(['RTX 3080', 'RTX 3080 12 GB', 'A100 SXM4']);
-    expect(
-      withNames(`${full[2]} is the fastest: 2 × as fast as ${full[1]}, 3 as ${full[0]}.`, full, headNames(full)),
-    ).toBe('A100 SXM4 is the fastest: 2 × as fast as RTX 3080 12 GB, 3 as RTX 3080.');
+    const text = `${full[2]} is 2 × as fast as ${full[1]}, 3 as ${full[0]}.`;
+    expect(withNames(text, full, headNames(full))).toBe('A100 SXM4 is 2 × as fast as RTX 3080 12 GB, 3 as RTX 3080.');
     // In a replacement pattern, `$&` has a meaning, but here it must stay as it is.
     expect(withNames('Tesla $& is slow.', ['Tesla $&'], headNames(['Tesla $&']))).toBe('$& is slow.');
   });

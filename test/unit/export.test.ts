@@ -41,7 +41,7 @@ const ALLOWED_TAGS =
   'html head meta title style body h1 h2 p code div table thead tbody tr th td svg path rect text circle g ul ol li i dl dt dd select option canvas output script';
 const isAllowed = (tag: string): boolean => ALLOWED_TAGS.split(' ').includes(tag);
 
-it('lists all designs in a table on request', async () => {
+it('lists all designs in a table on request, but at most the maximum of a format', async () => {
   const { rows } = readAddress(exportAddress, new URLSearchParams('rows=all'));
   expect(ROW_LIMITS).toContain(rows);
   const { designs } = await bench.render(plain, 'csv', { limit: rowLimit(rows) });
@@ -49,9 +49,6 @@ it('lists all designs in a table on request', async () => {
   expect(designs?.listed).toBe(designs?.of);
   const over = await bench.engine.call('export.render', { runId: plain, format: 'csv', limit: rowLimit('all') + 1 });
   expect(over.ok).toBe(false);
-});
-
-it('lists at most the maximum of a format for tables', async () => {
   const { views } = bench.engine.context;
   const pairs = tableFormat({
     id: 'pairs',
@@ -63,24 +60,19 @@ it('lists at most the maximum of a format for tables', async () => {
     write: (view, list) => joined(exportRows(view, list).map(({ rank }) => `${rank}\n`)),
   });
   const job = { context: bench.engine.context, base: 'x', within: ALL_VALID };
-  for (const [limit, ranks] of [
-    [1, '1\n'],
-    [100, '1\n2\n'],
-  ] as const) {
-    const { parts, designs } = unwrap(
-      await views.read(plain, (view) => pairs.write({ ...job, view, input: { limit } } as ExportJob)),
-    );
+  for (const [limit, ranks] of [[1, '1\n'] as const, [100, '1\n2\n'] as const]) {
+    const written = await views.read(plain, (view) => pairs.write({ ...job, view, input: { limit } } as ExportJob));
+    const { parts, designs } = unwrap(written);
     expect([(await parts.next()).value, designs]).toMatchObject([ranks, { listed: Math.min(limit, 2), most: 2 }]);
   }
 });
 
-it('weighs the designs of a table on request', async () => {
+it('weighs the designs of a table on request, and tells the interface which formats do and which have no colours', async () => {
   const { text } = await bench.render(plain, 'csv', { limit: 3, weigh: true });
   const [head, ...lines] = parse(text);
   expect(head.slice(-2)).toEqual(['expected_regret', 'chance_best']);
-  const { rows } = JSON.parse((await bench.render(plain, 'json', { limit: 3, weigh: true })).text) as {
-    readonly rows: readonly { readonly expectedRegret: number; readonly chanceBest: number }[];
-  };
+  type Weighed = { readonly rows: readonly { readonly expectedRegret: number; readonly chanceBest: number }[] };
+  const { rows } = JSON.parse((await bench.render(plain, 'json', { limit: 3, weigh: true })).text) as Weighed;
   expect(rows).toHaveLength(3);
   for (const [at, { expectedRegret, chanceBest }] of rows.entries()) {
     expect(lines[at].slice(-2).map(Number)).toEqual([expectedRegret, chanceBest]);
@@ -90,9 +82,6 @@ it('weighs the designs of a table on request', async () => {
   const known = await bench.call('advice.uncertainty', { runId: plain });
   expect(Math.min(...rows.map((row) => row.expectedRegret))).toBeGreaterThanOrEqual(known.robust.expectedRegret - 1e-3);
   expect((await bench.render(plain, 'csv', { limit: 3 })).text).not.toContain('chance_best');
-});
-
-it('tells the interface which formats weigh designs and which have no colours', async () => {
   const formats = await bench.call('export.formats', {});
   const weighing = EXPORTERS.flatMap(({ id, weighs }) => (weighs ? [id] : []));
   expect(weighing).toContain('csv');
@@ -105,7 +94,7 @@ describe('a report', () => {
   let html: string;
   beforeAll(async () => void (html = (await bench.render(plain, 'html')).text));
 
-  it('is a page without links and loaded files, whose only script is that of its map', async () => {
+  it('is a page without links and loaded files, whose only script, that of its map, is not in the preview', async () => {
     expect(html).toMatch(/^<!doctype html>/);
     expect([...tags(html)].filter((tag) => !isAllowed(tag))).toEqual([]);
     const scripts = [...html.matchAll(/<script>([^]*?)<\/script>/g)].map(([, script]) => script);
@@ -114,9 +103,6 @@ describe('a report', () => {
     const hash = createHash('sha256').update(scripts[0]).digest('base64');
     expect(html).toContain(`default-src 'none'; script-src 'sha256-${hash}'; style-src`);
     expect(html).not.toMatch(/\b(src|href|xlink:href)\s*=|url\(|@import|https?:/i);
-  });
-
-  it('has no script in the preview, because its frame would refuse scripts with an error', async () => {
     const { page, css } = framedReport(html);
     expect(page).not.toMatch(/<script|<style/);
     expect([...tags(page)].sort()).toEqual([...tags(html)].filter((tag) => !['script', 'style'].includes(tag)).sort());
@@ -232,31 +218,24 @@ describe('a report', () => {
       '/// Units in tiles of 8 × 16 threads: row by row within a tile, and tiles row by row over the image. Places beyond the edges of the image stay empty.',
     ])
       expect(cuda).toContain(`${line}\n`);
-    expect((await bench.render(run, 'wgsl', { designIndex })).text).toContain(
-      '// @compute @workgroup_size(BLOCK_WIDTH, BLOCK_HEIGHT)\n',
-    );
+    const wgsl = (await bench.render(run, 'wgsl', { designIndex })).text;
+    expect(wgsl).toContain('// @compute @workgroup_size(BLOCK_WIDTH, BLOCK_HEIGHT)\n');
     expect((await bench.render(run, 'python', { designIndex })).text).toContain('    "block_width": 8,  # threads of');
     expect((await bench.render(run, 'csv')).text).toMatch(/,block_threads,block_width,grid_blocks,/);
     expect(await bench.engine.call('export.render', { runId: run, format: 'sycl', designIndex })).toFail('unsupported');
     const { text, note } = await bench.render(run, 'sycl');
     expect(text).not.toContain('Units in tiles');
-    expect(rows[0].design.blockWidth).toBe(8);
     expect(note).toContain(`SYCL cannot express the faster design ${rows[0].designIndex} (`);
     expect((await bench.render(run, 'triton')).text).toContain('Triton cannot express the faster design');
     expect((await bench.render(run, 't4')).text).toMatch(/"block_width":\s*8/);
   });
 
-  it('names the assumed time of the shortest launch', async () => {
+  it('names the assumed time of the shortest launch, and explains the chosen design, not only the best', async () => {
     const axes = { blockThreads: [64], unitsPerThread: [1] };
     const run = await bench.run(smallStudy({ workload: { lengths: 'constant(1)', units: 3 }, axes }));
-    const words = /2\.500 us is the assumed time of the shortest launch/;
-    expect((await bench.render(run, 'cuda')).text).toMatch(words);
-  });
-
-  it('explains the chosen design, not only the best', async () => {
-    const { rows } = await bench.call('ranking.page', { runId: plain, offset: 40, limit: 1 });
-    const { text } = await bench.render(plain, 'markdown', { designIndex: rows[0].designIndex });
-    expect(text).toContain(`rank ${rows[0].rank} of`);
+    expect((await bench.render(run, 'cuda')).text).toContain('2.500 us is the assumed time of the shortest launch');
+    const [{ designIndex, rank }] = (await bench.call('ranking.page', { runId: plain, offset: 40, limit: 1 })).rows;
+    expect((await bench.render(plain, 'markdown', { designIndex })).text).toContain(`rank ${rank} of`);
   });
 });
 
@@ -309,9 +288,7 @@ it.each([
   [{ listed: 100, of: 2000, most: 1000 }, 100, 'the best 100 of 2,000 designs; --top lists more'],
   [{ listed: 1000, of: 2000, most: 1000 }, 5000, 'the best 1,000 of 2,000 designs, which is the limit of this format'],
   [{ listed: 45, of: 59, most: 1000 }, 100, 'the best 45 of 59 designs; the other designs have the same launches'],
-])('the number of designs that a document lists %j of --top %d', (designs, top, text) =>
-  expect(listedText(designs, top)).toBe(text),
-);
+])('the number of listed designs, %j of --top %d', (designs, top, text) => expect(listedText(designs, top)).toBe(text));
 
 it('the T4 document has every field that schema version 1.0.0 requires of a result', async () => {
   const { text, fileName } = await bench.render(plain, 't4', { limit: 5 });
@@ -339,10 +316,7 @@ it('the trace has every block of the simulated launch once, in its slot and one 
   expect(fileName).toBe('small-run-1.trace.json');
   const drawn = await bench.call('simulations.timeline', { runId: plain, designIndex });
   interface TraceEvent { name: string; ph: string; pid: number; tid: number; ts: number; dur: number; args: { blocks: number; block: number } } // prettier-ignore
-  const { traceEvents, otherData } = JSON.parse(text) as {
-    traceEvents: TraceEvent[];
-    otherData: Record<string, unknown>;
-  };
+  const { traceEvents, otherData } = JSON.parse(text) as { traceEvents: TraceEvent[]; otherData: object };
   expect(otherData).toMatchObject({ simulatedKernelMs: drawn.kernelMs, device: page.rows[0].device });
   // Viewers do not show a process or thread with the number 0.
   expect(Math.min(...traceEvents.flatMap(({ pid, tid = 1 }) => [pid, tid]))).toBe(1);
@@ -367,23 +341,20 @@ it('the trace has every block of the simulated launch once, in its slot and one 
 
 it('the table can be read back as the ranking', async () => {
   const { text } = await bench.render(plain, 'csv', { limit: 50 });
-  const rows = parse<Record<string, string>>(text, { columns: true });
-  const page = await bench.call('ranking.page', { runId: plain, limit: 50 });
-  expect(rows.map((row) => Number(row.time_ms))).toEqual(page.rows.map((row) => row.timeMs));
-  expect(rows.map((row) => row.device)).toEqual(page.rows.map((row) => row.deviceId));
+  const read = parse<Record<string, string>>(text, { columns: true });
+  const { rows } = await bench.call('ranking.page', { runId: plain, limit: 50 });
+  const expected = rows.map(({ deviceId, timeMs }) => [deviceId, timeMs]);
+  expect(read.map(({ device, time_ms }) => [device, Number(time_ms)])).toEqual(expected);
 });
 
 /** Matches the lines of the allowed WGSL: comments, constants of two types, and one function. */
 const WGSL_LINE =
   /^(\/\/.*|const [A-Z_]+: (u32 = \d+u|vec2<u32> = vec2<u32>\(\d+u, \d+u\));|fn workgroup_number\(id: vec3<u32>\) -> u32 \{| {2}return id\.y \* DISPATCH\.x \+ id\.x;|\}|)$/;
 
-it('the WGSL constants are only declarations of WGSL', async () => {
-  const { text } = await bench.render(hostile, 'wgsl');
-  for (const line of text.split('\n')) expect(line).toMatch(WGSL_LINE);
-  for (const [, value] of text.matchAll(/(\d+)u[;,)]/g)) expect(Number(value)).toBeLessThan(2 ** 32);
-});
-
-it('the WGSL constants split a launch that one dimension cannot hold', async () => {
+it('the WGSL constants are only declarations of WGSL, and split a launch that one dimension cannot hold', async () => {
+  const declared = (await bench.render(hostile, 'wgsl')).text;
+  for (const line of declared.split('\n')) expect(line).toMatch(WGSL_LINE);
+  for (const [, value] of declared.matchAll(/(\d+)u[;,)]/g)) expect(Number(value)).toBeLessThan(2 ** 32);
   const workload = { lengths: 'constant(8)', units: 40_000_000 };
   const axes = { threadsPerUnit: [1], blockThreads: [64], unitsPerThread: [1] };
   const { text } = await bench.render(await bench.run(smallStudy({ name: 'Wide', workload, axes })), 'wgsl');
@@ -395,23 +366,19 @@ it('the WGSL constants split a launch that one dimension cannot hold', async () 
 });
 
 it('the file for Triton has blocks of whole warps', async () => {
-  const run = await bench.run(
-    smallStudy({ name: 'Parts', axes: { ...smallStudy().axes, threadsPerUnit: [1], blockThreads: [16, 64, 96] } }),
-  );
-  const { text } = await bench.render(run, 'triton', { limit: 1000 });
+  const axes = { ...smallStudy().axes, threadsPerUnit: [1], blockThreads: [16, 64, 96] };
+  const { text } = await bench.render(await bench.run(smallStudy({ axes })), 'triton', { limit: 1000 });
   const warps = [...text.matchAll(/^ {4}\(1, \d+, \d+, ([\d.]+), (?:\d+|None)\):/gm)].map((match) => match[1]);
   expect(new Set(warps)).toEqual(new Set(['2']));
 });
 
-it('text of a document escapes markup, and cannot end a comment or continue on its next line', () => {
+it('text of a document escapes markup, and cannot end a comment; any text becomes a valid identifier or file name', () => {
   expect(html(`<a href="x">'&`)).toBe('&lt;a href=&quot;x&quot;&gt;&#39;&amp;');
   expect(['80.7 % of it', '1. x', '- x'].map(markdown)).toEqual(['80.7 % of it', '1\\. x', '\\- x']);
   expect(['a */ b', 'a \\', 'a\nb'].map(comment)).toEqual(['a * / b', 'a', 'a b']);
   expect(comment('a ??/')).not.toContain('??/');
   // Python reads the encoding of a file from a comment in its first two lines (PEP 263). A name must not set it.
   expect(comment('x coding:utf-7 +AAo-')).not.toMatch(/coding[:=]/);
-});
-it('any text becomes a valid identifier or file name', () => {
   expect(['3 + x', '<>'].map(identifier)).toEqual(['k3_x', 'kernel']);
   expect(['../../etc/passwd', '…'].map(fileStem)).toEqual(['etc-passwd', 'run']);
 });

@@ -19,6 +19,7 @@ interface Row {
   readonly designIndex: number;
 }
 
+const NAMED = { device_name: 'NVIDIA GeForce RTX 4090' };
 const bench = useBench();
 let sweepId: number;
 /** All designs of the sweep, best first. */
@@ -64,6 +65,11 @@ function cache(entries: readonly (readonly [Readonly<Record<string, unknown>>, n
 
 /** Returns a measured time. It is longer than the predicted time, by a factor that depends on the block. */
 const measuredMs = ({ predictedMs, design }: Row): number => predictedMs * (1.2 + design.blockThreads / 2560);
+const timed = (chosen: readonly Row[], head?: object) =>
+  cache(
+    chosen.map((row) => [parametersOf(row), measuredMs(row)] as const),
+    head,
+  );
 
 type T4Result = { invalidity: string; times: { runtimes: number[] }; measurements: { value: number }[] };
 type T4 = { metadata: Record<string, unknown>; results: T4Result[] };
@@ -73,51 +79,40 @@ const exported = async (limit: number): Promise<T4> =>
 describe("configurations of a user's own kernel", () => {
   it('are linked to the named sweep: compared with it, used for calibration, and shown in its ranking', async () => {
     const chosen = ofDevice(DEVICE, 9);
-    const text = cache(
-      chosen.map((row) => [parametersOf(row), measuredMs(row)]),
-      { device_name: 'NVIDIA GeForce RTX 4090' },
-    );
+    const text = timed(chosen, NAMED);
     const imported = await importText('own.json', text, { runId: sweepId });
-    expect(imported).toEqual({
-      runId: imported.runId,
-      kind: 'kernel-tuner-cache',
-      cases: 9,
-      failed: 0,
-      linked: { runId: sweepId, deviceId: DEVICE, designs: 9 },
-      warnings: [],
-    });
-    const records = await measurementsOf(imported.runId);
-    const linked = { deviceId: DEVICE, sourceRunId: sweepId, backend: 'external' };
-    expect(records).toMatchObject(
-      chosen.map(({ designIndex, design, predictedMs }) => ({ ...linked, designIndex, design, predictedMs })),
+    const { runId } = imported;
+    const linked = { runId: sweepId, deviceId: DEVICE, designs: 9 };
+    expect(imported).toEqual({ runId, kind: 'kernel-tuner-cache', cases: 9, failed: 0, linked, warnings: [] });
+    const of = { deviceId: DEVICE, sourceRunId: sweepId, backend: 'external' };
+    expect(await measurementsOf(runId)).toMatchObject(
+      chosen.map(({ designIndex, design, predictedMs }) => ({ ...of, designIndex, design, predictedMs })),
     );
 
-    const detail = await call('bench.detail', { id: imported.runId });
+    const detail = await call('bench.detail', { id: runId });
     expect(detail.request).toMatchObject({ suite: 'designs', sourceRunId: sweepId, deviceId: DEVICE, repeats: 3 });
     // The original configuration is saved together with the design.
-    expect(detail.cases[7].case).toMatchObject({
-      benchmark: 'external',
-      parameters: { kernel: 'walk', configuration: parametersOf(chosen[7]) },
-    });
+    const parameters = { kernel: 'walk', configuration: parametersOf(chosen[7]) };
+    expect(detail.cases[7].case).toMatchObject({ benchmark: 'external', parameters });
     expect(detail.cases.map((one) => one.design)).toEqual(chosen.map((row) => row.design));
     expect(detail.cases[0].label).toMatch(/^u=\d+ m=\d+ block=\d+ grid=\d+ order=/);
 
-    const compared = await call('bench.compare', { id: imported.runId });
+    const compared = await call('bench.compare', { id: runId });
     expect(compared.designs).toHaveLength(9);
     expect(compared).toMatchObject({ sourceRunId: sweepId, deviceId: DEVICE, measuredOn: 'NVIDIA GeForce RTX 4090' });
     expect(compared.scale).toBeBetween(1.2, 1.4);
 
-    const profile = await call('calibration.fit', { id: imported.runId });
-    expect(profile).toMatchObject({ deviceId: DEVICE, backend: 'external', sourceRunIds: [imported.runId] });
+    const profile = await call('calibration.fit', { id: runId });
+    expect(profile).toMatchObject({ deviceId: DEVICE, backend: 'external', sourceRunIds: [runId] });
     expect(profile.fit.medianError).toBeLessThan(profile.before.medianError);
 
     const { designIndex } = chosen[3];
     const row = await call('ranking.design', { runId: sweepId, designIndex });
     // Times are saved in nanoseconds.
     const medianMs = expect.closeTo(measuredMs(chosen[3]), 12) as number;
-    expect(row.measured).toMatchObject({ runId: imported.runId, medianMs, repeats: 3 });
+    expect(row.measured).toMatchObject({ runId, medianMs, repeats: 3 });
     const header = await call('export.render', { runId: sweepId, format: 'cuda', designIndex });
-    const measured = `^// .* Run ${imported.runId} measured [\\d.]+ [mu]s for the kernel of this design, on .*RTX 4090\\.$`;
+    const measured = `^// .* Run ${runId} measured [\\d.]+ [mu]s for the kernel of this design, on .*RTX 4090\\.$`;
     expect(header.text).toMatch(new RegExp(measured, 'm'));
   });
 
@@ -152,17 +147,10 @@ describe("configurations of a user's own kernel", () => {
   });
 
   it('may leave out axes with one value, but must not fit several designs', async () => {
-    const study = smallStudy({
-      name: 'Blocks',
-      devices: [DEVICE],
-      axes: { threadsPerUnit: [4], blockThreads: [128, 256], blocksPerMultiprocessor: [2], balancing: ['none'] },
-    });
-    const blocks = await bench.run(study);
-    const text = cache([
-      [{ block_size_x: 128, unroll: 2 }, 3],
-      [{ block_size_x: 128, unroll: 4 }, 2],
-      [{ block_size_x: 256, unroll: 2 }, 1],
-    ]);
+    const axes = { threadsPerUnit: [4], blockThreads: [128, 256], blocksPerMultiprocessor: [2], balancing: ['none'] };
+    const blocks = await bench.run(smallStudy({ name: 'Blocks', devices: [DEVICE], axes }));
+    const unrolled = (block_size_x: number, unroll: number, time: number) => [{ block_size_x, unroll }, time] as const;
+    const text = cache([unrolled(128, 2, 3), unrolled(128, 4, 2), unrolled(256, 2, 1)]);
     const imported = await importText('own.json', text, { runId: blocks });
     expect(imported.linked).toEqual({ runId: blocks, deviceId: DEVICE, designs: 2 });
     expect(imported.warnings).toContain('1 configuration has the design of a faster configuration, and is not linked.');
@@ -176,28 +164,18 @@ describe("configurations of a user's own kernel", () => {
   });
 
   it('are found by the parameters of every exported file for tuners, including implementations', async () => {
-    const run = await bench.run(
-      smallStudy({
-        name: 'Two ways',
-        devices: [DEVICE],
-        implementations: [{ name: 'plain' }, { name: 'cached', kernel: { registersPerThread: 64 } }],
-        axes: {
-          threadsPerUnit: [1, 4],
-          blockThreads: [128, 256],
-          // 60 units per thread give 7 blocks of 256 threads, but 7 blocks give 56 units per thread.
-          unitsPerThread: [1, 3, 60],
-          gridBlocks: [7],
-          blocksPerMultiprocessor: [4],
-        },
-      }),
-    );
+    const implementations = [{ name: 'plain' }, { name: 'cached', kernel: { registersPerThread: 64 } }];
+    // 60 units per thread give 7 blocks of 256 threads, but 7 blocks give 56 units per thread.
+    const launches = { unitsPerThread: [1, 3, 60], gridBlocks: [7], blocksPerMultiprocessor: [4] };
+    const axes = { threadsPerUnit: [1, 4], blockThreads: [128, 256], ...launches };
+    const run = await bench.run(smallStudy({ devices: [DEVICE], implementations, axes }));
+    type Parameters = Record<string, string | number>;
     const t4 = JSON.parse((await bench.render(run, 't4', { limit: 100 })).text) as {
-      results: { configuration: Record<string, string | number> }[];
+      results: { configuration: Parameters }[];
     };
     const optuna = (await bench.render(run, 'optuna', { limit: 100 })).text;
-    const trials = [...optuna.matchAll(/^ {4}\((\{.*\}), [\d.e-]+\),$/gm)].map(
-      ([, text]) => JSON.parse(text) as Record<string, string | number>,
-    );
+    const lines = [...optuna.matchAll(/^ {4}\((\{.*\}), [\d.e-]+\),$/gm)];
+    const trials = lines.map(([, text]) => JSON.parse(text) as Parameters);
     const found = await Promise.all(
       [t4.results.map((result) => result.configuration), trials].map(async (parameters) => {
         const text = cache(parameters.map((one, at) => [{ ...one, device: DEVICE }, at + 1]));
@@ -213,23 +191,25 @@ describe("configurations of a user's own kernel", () => {
   it('are refused with the reason if none of them is a design, and nothing remains', async () => {
     const before = await runCount();
     const row = parametersOf(ofDevice(DEVICE, 1)[0]);
-    const reasons = (parameters: object, more: object = { runId: sweepId }) =>
-      refusal(cache([[{ ...parameters }, 1]]), more);
-    expect(await reasons({ tile: 4 })).toMatch(
-      /: it has none of the parameters of a design, such as threads_per_unit\. Map a parameter to an axis \(import --map NAME=AXIS\)$/,
-    );
-    expect(await reasons({ ...row, loop: 'rolled' })).toMatch(/: loop=rolled is not one of nested$/);
-    expect(await reasons({ ...row, device: 'mine' })).toMatch(/: device=mine is not one of nvidia-/);
-    expect(await reasons({ design: 1e9 })).toMatch(/: Run \d+ has no design 1000000000: /);
-    expect(await reasons({ ...row, units_per_thread: 77_777 })).toMatch(/: no launch of run \d+ has block_size_x=/);
-    expect(await reasons(row, { runId: 4711 })).toMatch(/4711/);
     const measured = (await importText('own.json', cache([[row, 1]]))).runId;
-    expect(await reasons(row, { runId: measured })).toMatch(/is an import/);
+    for (const [parameters, reason, runId = sweepId] of [
+      [
+        { tile: 4 },
+        /: it has none of the parameters of a design, such as threads_per_unit\. Map a parameter to an axis /,
+      ],
+      [{ ...row, loop: 'rolled' }, /: loop=rolled is not one of nested$/],
+      [{ ...row, device: 'mine' }, /: device=mine is not one of nvidia-/],
+      [{ design: 1e9 }, /: Run \d+ has no design 1000000000: /],
+      [{ ...row, units_per_thread: 77_777 }, /: no launch of run \d+ has block_size_x=/],
+      [row, /4711/, 4711],
+      [row, /is an import/, measured],
+    ] as const)
+      expect(await refusal(cache([[parameters, 1]]), { runId })).toMatch(reason);
     expect(await runCount()).toBe(before + 1);
   });
 
   it('have no link unless they have parameters that only designs have', async () => {
-    const text = cache([[parametersOf(ofDevice(DEVICE, 1)[0]), 1]], { device_name: 'NVIDIA GeForce RTX 4090' });
+    const text = cache([[parametersOf(ofDevice(DEVICE, 1)[0]), 1]], NAMED);
     const single = await importText('own.json', text);
     expect(single.linked).toBeUndefined();
     expect((await call('bench.detail', { id: single.runId })).request.suite).toBe('external');
@@ -242,7 +222,7 @@ describe("configurations of a user's own kernel", () => {
 it('a measured run can be exported and imported with every repeat and every failure, and belongs to its sweep', async () => {
   const chosen = ofDevice(DEVICE, 5);
   const failed = { ...parametersOf(ofDevice(DEVICE, 9)[4]), threads_per_unit: 77 };
-  const text = cache(chosen.map((row) => [parametersOf(row), measuredMs(row)]), { device_name: 'NVIDIA GeForce RTX 4090' }); // prettier-ignore
+  const text = timed(chosen, NAMED);
   const file = JSON.parse(text) as { cache: object };
   file.cache = { ...file.cache, bad: { ...failed, time: 'RuntimeFailedConfig' } };
   const imported = await importText('own.json', JSON.stringify(file), { runId: sweepId });
@@ -266,12 +246,8 @@ it('an exported T4 file belongs to the run that it names: measured times are imp
   of(second).measurements[0].value = 2.5;
   of(third).invalidity = 'runtime';
   const imported = await importText('filled.json', JSON.stringify(file));
-  expect(imported).toMatchObject({
-    kind: 'kernel-tuner-t4',
-    cases: 3,
-    failed: 1,
-    linked: { runId: sweepId, deviceId: DEVICE, designs: 3 },
-  });
+  const linked = { runId: sweepId, deviceId: DEVICE, designs: 3 };
+  expect(imported).toMatchObject({ kind: 'kernel-tuner-t4', cases: 3, failed: 1, linked });
   expect(imported.warnings).toEqual([
     `${rows.length - 3} configurations have the unchanged prediction of run ${sweepId} as the time. Such a time was not measured, so they are left out.`,
     'The file does not name the device of the measurements. It is assumed to be GeForce RTX 4090, the device of its designs.',
@@ -292,11 +268,11 @@ it('an exported T4 file does not count as a measurement if it is unchanged, even
   expect(imported.warnings).toEqual([
     'Lockstep exported this file, so its times are predictions and not measurements. Import measured times.',
   ]);
-  const records = await measurementsOf(imported.runId);
-  expect(records).toMatchObject(
-    rows.slice(0, 20).map(({ device, design, predictedMs }) => ({ deviceId: device, design, predictedMs })),
-  );
-  expect(records.every((one) => one.timesMs.length === 0 && one.correct === null)).toBe(true);
+  const none = { timesMs: [], correct: null };
+  const expected = rows.slice(0, 20).map((row) => {
+    return { ...none, deviceId: row.device, design: row.design, predictedMs: row.predictedMs };
+  });
+  expect(await measurementsOf(imported.runId)).toMatchObject(expected);
   expect(unwrap(await bench.engine.context.store.getRun(imported.runId)).best).toBeNull();
   expect(await refusal(text, { runId: sweepId })).toBe(
     `own.json: All times are unchanged predictions of run ${sweepId}. Import measured times.`,
@@ -333,36 +309,28 @@ it('a CSV of measured times belongs to designs of the run for which it is import
   const [first, second] = ofDevice(DEVICE, 2) as [Row, Row];
   const numbered = `design,time_us\n${[first, first, second].map(({ designIndex }, at) => `${designIndex},${1500 + at}`).join('\n')}\n`;
   const imported = await importText('own.csv', numbered, { runId: sweepId, deviceName: 'GeForce RTX 4090' });
-  expect(imported).toEqual({
-    runId: imported.runId,
-    kind: 'times',
-    cases: 2,
-    failed: 0,
-    linked: { runId: sweepId, deviceId: DEVICE, designs: 2 },
-    warnings: [],
+  const { runId } = imported;
+  const linked = { runId: sweepId, deviceId: DEVICE, designs: 2 };
+  expect(imported).toEqual({ runId, kind: 'times', cases: 2, failed: 0, linked, warnings: [] });
+  expect(Object.fromEntries(await timesOf(imported.runId))).toEqual({
+    [first.designIndex]: [1.5, 1.501],
+    [second.designIndex]: [1.502],
   });
-  expect(await timesOf(imported.runId)).toEqual([
-    [first.designIndex, [1.5, 1.501]],
-    [second.designIndex, [1.502]],
-  ]);
   expect((await call('bench.compare', { id: imported.runId })).designs).toHaveLength(2);
 
   // The file is an exported ranking with one more column. The open sweep is used as if it were named.
   const [head, ...lines] = (await bench.render(sweepId, 'csv', { limit: 1000 })).text.trimEnd().split('\n');
   expect(head).toContain('measured_ms');
   const columns = head.split(',').map((name) => name.replace('measured_ms', 'measured_before_ms'));
-  const own = [
-    [...columns, 'measured_ms'].join(','),
-    ...lines.map((line, at) => `${line},${at % 2 === 0 && at < 8 ? 0.25 + at : ''}`),
-  ];
+  const timed = lines.map((line, at) => `${line},${at % 2 === 0 && at < 8 ? 0.25 + at : ''}`);
+  const own = [[...columns, 'measured_ms'].join(','), ...timed];
   const exportedAgain = await importText('ranking.csv', own.join('\n'), { openRunId: sweepId, deviceName: DEVICE });
   const designs = rows.filter(({ device }, at) => at % 2 === 0 && at < 8 && device === DEVICE);
   expect(exportedAgain.linked).toEqual({ runId: sweepId, deviceId: DEVICE, designs: designs.length });
-  expect(exportedAgain.warnings).toContain(
-    `Rows without a time were left out as not measured: ${rows.length - 4} of ${rows.length}.`,
-  );
-  const linked = (await measurementsOf(exportedAgain.runId)).filter(({ designIndex }) => designIndex !== null);
-  expect(linked.map(({ designIndex }) => designIndex)).toEqual(designs.map(({ designIndex }) => designIndex));
+  const untimed = `Rows without a time were left out as not measured: ${rows.length - 4} of ${rows.length}.`;
+  expect(exportedAgain.warnings).toContain(untimed);
+  const indices = (await measurementsOf(exportedAgain.runId)).flatMap(({ designIndex }) => designIndex ?? []);
+  expect(indices).toEqual(designs.map(({ designIndex }) => designIndex));
 });
 
 it('a CSV of measured times is imported without predicted times, and refused without a run or without a design of it', async () => {
@@ -395,8 +363,7 @@ describe('the command line', () => {
   it('imports for a run, and names the next command', async () => {
     const study = fileOf('study.json', JSON.stringify(smallStudy({ devices: [DEVICE] })));
     expect((await run('sweep', study)).status).toBe(0);
-    const text = cache(ofDevice(DEVICE, 5).map((row) => [parametersOf(row), measuredMs(row)]));
-    const own = fileOf('own.json', text);
+    const own = fileOf('own.json', timed(ofDevice(DEVICE, 5)));
     const done = await run('import', own, '--run', '1');
     expect(done).toMatchObject({ status: 0, err: '' });
     expect(done.out).toContain(
