@@ -80,19 +80,15 @@ function measure(
 
 let plan: SweepPlan;
 beforeAll(async () => {
-  plan = await planOf(
-    oneDesign({
-      workload: { lengths: 'geometric(0.05)', units: 1 << 15 },
-      kernel: KERNEL,
-      axes: {
-        threadsPerUnit: [1, 4, 16],
-        loop: ['nested', 'flattened'],
-        balancing: ['none', 'window-sort(4096)'],
-        blockThreads: [32, 128, 512, 1024],
-        unitsPerThread: [1, 2, 8],
-      },
-    }),
-  );
+  const axes: StudyFile['axes'] = {
+    threadsPerUnit: [1, 4, 16],
+    loop: ['nested', 'flattened'],
+    balancing: ['none', 'window-sort(4096)'],
+    blockThreads: [32, 128, 512, 1024],
+    unitsPerThread: [1, 2, 8],
+  };
+  const workload = { lengths: 'geometric(0.05)', units: 1 << 15 };
+  plan = await planOf(oneDesign({ workload, kernel: KERNEL, axes }));
 });
 
 describe('calibration from measured designs', () => {
@@ -130,17 +126,10 @@ describe('calibration from measured designs', () => {
   });
 
   it('predicts held-out designs of the event simulator, which is a different model', async () => {
-    const played = await planOf(
-      oneDesign({
-        workload: { lengths: 'geometric(0.05)', units: 1 << 16 },
-        kernel: KERNEL,
-        axes: {
-          threadsPerUnit: [1, 2, 4, 8, 16],
-          blockThreads: { from: 64, to: 512, step: 64 },
-          unitsPerThread: [1, 4],
-        },
-      }),
-    );
+    const blockThreads = { from: 64, to: 512, step: 64 };
+    const axes = { threadsPerUnit: [1, 2, 4, 8, 16], blockThreads, unitsPerThread: [1, 4] };
+    const workload = { lengths: 'geometric(0.05)', units: 1 << 16 };
+    const played = await planOf(oneDesign({ workload, kernel: KERNEL, axes }));
     const measured = measure(played, { ...TRUTH, launchOverheadMs: null }, 36, 0.01, 'simulator');
     const { parameters, fit, heldOut, before } = unwrap(calibrateFromDesigns(played, 0, measured, options()));
     // The median difference between the analytical model and the simulator is 1.5 %, and the noise is 1 %.
@@ -154,13 +143,9 @@ describe('calibration from measured designs', () => {
   });
 
   it('holds parameters that the designs do not determine', async () => {
-    const sparse = await planOf(
-      oneDesign({
-        workload: { lengths: 'uniform(20,40)', units: 6912 },
-        kernel: { ...KERNEL, sharedMemoryBytesPerBlock: 80_000 },
-        axes: { threadsPerUnit: [1], blockThreads: [32, 64], unitsPerThread: { from: 1, to: 12 } },
-      }),
-    );
+    const kernel = { ...KERNEL, sharedMemoryBytesPerBlock: 80_000 };
+    const axes = { threadsPerUnit: [1], blockThreads: [32, 64], unitsPerThread: { from: 1, to: 12 } };
+    const sparse = await planOf(oneDesign({ workload: { lengths: 'uniform(20,40)', units: 6912 }, kernel, axes }));
     const measured = measure(sparse, { ...TRUTH, serialFraction: 0.1, cooperationCost: 0.02 }, 14, 0.01, 'predictor');
     const { parameters, identified } = unwrap(calibrateFromDesigns(sparse, 0, measured, options()));
     const sheet = 40 * (32 / 64);
@@ -183,9 +168,8 @@ describe('calibration from measured designs', () => {
       cyclesPerSpillAndLoad: null,
       explained: 0.99,
     };
-    const { parameters, identified, heldOut } = unwrap(
-      calibrateFromDesigns(plan, 0, measured, { ...options(), divergence }),
-    );
+    const calibrated = calibrateFromDesigns(plan, 0, measured, { ...options(), divergence });
+    const { parameters, identified, heldOut } = unwrap(calibrated);
     expect(parameters.divergentBranchCycles).toBe(41);
     expect(identified.divergentBranchCycles).toEqual({ standardError: 0.5, held: false });
     // Six designs are too few for seven parameters.
@@ -196,10 +180,8 @@ describe('calibration from measured designs', () => {
     const measured = measure(plan, TRUTH, 16, 0.02, 'predictor');
     const shifted = measured.map(({ designIndex }, i) => ({ ...measured[(i + 5) % 16], designIndex }));
     const result = calibrateFromDesigns(plan, 0, shifted, options());
-    expect(result).toFail(
-      'conflict',
-      /has an error of \d+ %, hardly less than the error of a single time for all designs \(\d+ %\)/,
-    );
+    const useless = /has an error of \d+ %, hardly less than the error of a single time for all designs \(\d+ %\)/;
+    expect(result).toFail('conflict', useless);
   });
 
   it('refuses designs of another device, without a time or that cannot run, and too few designs', () => {
@@ -209,10 +191,9 @@ describe('calibration from measured designs', () => {
       calibrateFromDesigns(of, deviceAt, measured, options());
     expect(calibrate(many, plan, 3)).toFail('bad-input', 'The plan has no device 3, only 1 device.');
     expect(calibrate([{ ...first, designIndex: 1e6 }])).toFail('bad-input', /no design 1000000 in the plan/);
-    expect(calibrate(many.slice(0, 5))).toFail(
-      'bad-input',
-      'The fit needs at least 7 measured designs (parameters: 5, measured designs: 5). Measure more designs, spread over the ranking.',
-    );
+    const few =
+      /^The fit needs at least 7 measured designs \(parameters: 5, measured designs: 5\)\. Measure more designs, /;
+    expect(calibrate(many.slice(0, 5))).toFail('bad-input', few);
     const none = /^Measured design 11: predicted .* ms, measured 0 ms\. Both times must be positive\.$/;
     expect(calibrate([...many.slice(1), { ...first, timeMs: 0 }])).toFail('bad-input', none);
     const two: SweepPlan = {

@@ -15,21 +15,18 @@ import { GPUS, gpu } from '../catalogue.ts';
 const folder = join(import.meta.dirname, '..', '..', 'db', 'evidence');
 const judged = unwrap(await loadEvidence(folder, GPUS, {}));
 
-it.each(['csr-group', 'sellp'])(
-  'fitting recovers the parameters with which times of %s were made',
-  (implementation) => {
-    const device = gpu('nvidia-v100-sxm2-16gb');
-    // For such large matrices, the start of a launch does not matter.
-    const matrices = judged[0].measured.matrices.filter(({ nonzeros }) => nonzeros > 3e5).slice(0, 24);
-    const model = SPMV_IMPLEMENTATIONS.get(implementation)!;
-    const truth = { startMicroseconds: 6, bandwidthFraction: 0.5, latencyRatio: 0.7, missFraction: 0.2 };
-    const microseconds = Float64Array.from(matrices, (matrix) => model.microseconds(device, matrix, truth));
-    const measured = { name: implementation, column: implementation, implementation };
-    const { values } = unwrap(fitFolds(measured, device, { matrices, microseconds }));
-    for (const [name, value] of Object.entries(truth))
-      expect(Math.abs(Math.log(values[name as keyof typeof truth]! / value)), name).toBeLessThan(0.3);
-  },
-);
+it.each(['csr-group', 'sellp'])('fitting recovers the parameters with which times of %s were made', (name) => {
+  const device = gpu('nvidia-v100-sxm2-16gb');
+  // For such large matrices, the start of a launch does not matter.
+  const matrices = judged[0].measured.matrices.filter(({ nonzeros }) => nonzeros > 3e5).slice(0, 24);
+  const model = SPMV_IMPLEMENTATIONS.get(name)!;
+  const truth = { startMicroseconds: 6, bandwidthFraction: 0.5, latencyRatio: 0.7, missFraction: 0.2 };
+  const microseconds = Float64Array.from(matrices, (matrix) => model.microseconds(device, matrix, truth));
+  const measured = { name, column: name, implementation: name };
+  const { values } = unwrap(fitFolds(measured, device, { matrices, microseconds }));
+  for (const [parameter, value] of Object.entries(truth))
+    expect(Math.abs(Math.log(values[parameter as keyof typeof truth]! / value)), parameter).toBeLessThan(0.3);
+});
 
 describe('kept predictions', () => {
   /**
@@ -40,7 +37,8 @@ describe('kept predictions', () => {
 
   it.each(judged.map((one) => [one.dataset.id, one] as const))(
     'for %s equal those of the predictor, with parameters fitted without the matrix',
-    (id, { dataset, measured, kept, predicted, devices }: Judged) => {
+    (id, one: Judged) => {
+      const { dataset, measured, kept, predicted, devices } = one;
       const { matrices } = measured;
       let column = 0;
       for (const measuredGpu of [...dataset.gpus, ...dataset.unseen])
@@ -49,8 +47,8 @@ describe('kept predictions', () => {
           const device = devices.get(measuredGpu.device)!;
           const { heldOut, unseen, ...swept } = predicted![id][name];
           const times = measured.times.get(name)!;
-          const ofOthers =
-            dataset.gpus.length > 1 ? unseenParameters({ dataset, devices, kept }, measuredGpu, implementation) : null;
+          const isAlone = dataset.gpus.length === 1;
+          const ofOthers = isAlone ? null : unseenParameters({ dataset, devices, kept }, measuredGpu, implementation);
           expect(heldOut === null, name).toBe(dataset.unseen.includes(measuredGpu));
           expect(unseen === null, name).toBe(ofOthers === null);
           column += 1;

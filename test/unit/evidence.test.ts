@@ -34,18 +34,15 @@ it('the reader keeps times unchanged, and leaves out what was not measured', asy
     { name: 'A/a', rows: 10, columns: 12, skewness: -0.5, slicedCells: 64 },
     { name: 'B/b', rows: 1, columns: 1, skewness: 0, slicedCells: null },
   ]);
-  expect([...times].map(([column, each]) => [column, ...each])).toEqual([
-    ['V100-SXM2:coo', 5.25, NaN],
-    ['V100-SXM2:csr', NaN, 7],
-  ]);
+  const expected = { 'V100-SXM2:coo': Float64Array.of(5.25, NaN), 'V100-SXM2:csr': Float64Array.of(NaN, 7) };
+  expect(Object.fromEntries(times)).toEqual(expected);
 });
 
 it('the reader computes cells from the slices column of the ginkgo data', async () => {
-  const size = '100,100,600,6,6,6,6';
   // Two slices, whose longest rows have 12 and 9 entries, have 64 · 21 = 1,344 cells. The file has a twelfth of this,
   // 112, or the cells plus the arrays that describe the slices. Here these arrays have 5 entries of 8 bytes, which
   // are 3 units of 12 bytes.
-  const row = (name: string, cells: number) => `${name},${size},12,6,1,0,${cells},1,1\n`;
+  const row = (name: string, cells: number) => `${name},100,100,600,6,6,6,6,12,6,1,0,${cells},1,1\n`;
   const cellsOf = async (...rows: string[]) =>
     unwrap(await read(`${HEADER}\n${rows.join('')}`)).matrices.map(({ slicedCells }) => slicedCells);
   expect(await cellsOf(row('a', 112), row('b', 1347))).toEqual([1344, 1344]);
@@ -61,12 +58,11 @@ it('the reader computes cells from the slices column of the ginkgo data', async 
   expect(matrices.filter(({ slicedCells, nonzeros }) => slicedCells! < nonzeros)).toHaveLength(2);
 });
 
-it('the reader names the line, column and field of an error', async () => {
-  const many = await read(`${HEADER}\nA/a,10,12,many,1,2,3,4,5,3,1.5,0,64,5,5\n`);
-  expect(many).toFail(null, /times.csv, line 2, column 4: "many" is not a number/);
-  expect(await read('matrix,rows\n')).toFail(null, /no column columns/);
-  expect(await read(`${HEADER.split(',V100')[0]}\n`)).toFail(null, /no column of times.*V100-SXM2:coo/);
-});
+it.each([
+  [`${HEADER}\nA/a,10,12,many,1,2,3,4,5,3,1.5,0,64,5,5\n`, /times.csv, line 2, column 4: "many" is not a number/],
+  ['matrix,rows\n', /no column columns/],
+  [`${HEADER.split(',V100')[0]}\n`, /no column of times.*V100-SXM2:coo/],
+])('the reader names the wrong field of %j', async (text, error) => expect(await read(text)).toFail(null, error));
 
 it('fitting divides matrices into fifths only by their names', () => {
   const counts = new Array<number>(FOLDS).fill(0);
@@ -131,10 +127,7 @@ describe('judging', () => {
     const data = { fileName: 'x.csv', bytes: encode(text) };
     const [judged] = unwrap(await loadEvidence(folder, devices, { dataset: 'ginkgo', data }));
     const { gpus } = judgeDataset(judged);
-    const bothOf = [
-      { name: 'coo', count: 2 },
-      { name: 'csr', count: 2 },
-    ];
+    const bothOf = ['coo', 'csr'].map((name) => ({ name, count: 2 }));
     // The model cannot distinguish the two matrices, so its choice loses a factor of 2 or 1.5 for one of them.
     const half = { count: 2, hitRate: 0.5 };
     expect(gpus).toMatchObject([{ column: 'V100-SXM2', implementations: bothOf, choice: half, choiceLarge: null }]);
@@ -169,16 +162,16 @@ describe('judging', () => {
     const large = matrices.filter(({ nonzeros }, i) => nonzeros >= 1e6 && measured[i] > 0).length;
     expect(implementations.find(({ name }) => name === 'merge_path')!.large!.count).toBe(large);
     // Small matrices depend on properties that their summary lacks, so the model orders large ones better.
-    for (const { spearman, large: big } of implementations) expect(big!.spearman).toBeGreaterThan(spearman);
     // In no column is the order by the nearest matrices clearly better.
-    for (const { name, spearman, nearest } of implementations)
+    for (const { name, spearman, large: big, nearest } of implementations) {
+      expect(big!.spearman, name).toBeGreaterThan(spearman);
       expect(nearest!.spearman, name).toBeLessThan(spearman + 0.03);
+    }
   });
 
   it('evaluates another file, compressed or not, with parameters fitted to all matrices of the repository', async () => {
-    const rows =
-      'New/one,5000,5000,40000,8,8,8,8,8,8,0,0,40000,10,20\nNew/two,9000,9000,40000,0,1,2,8,90,4.4,70,3,99000,11,21';
-    const bytes = gzipSync(`${HEADER}\n${rows}\n`);
+    const rows = ['5000,5000,40000,8,8,8,8,8,8,0,0,40000,10,20', '9000,9000,40000,0,1,2,8,90,4.4,70,3,99000,11,21'];
+    const bytes = gzipSync(`${HEADER}\nNew/one,${rows[0]}\nNew/two,${rows[1]}\n`);
     const found = unwrap(await loadEvidence(folder, devices, { data: { fileName: 'new.csv.gz', bytes } }));
     expect(found.map(({ dataset, parameters }) => [dataset.id, parameters])).toEqual([['ginkgo', 'all']]);
     const { points } = judgeImplementation(found[0], 'V100-SXM2', 'coo')!;
@@ -220,7 +213,7 @@ describe('judging', () => {
 describe('launches of other kernels', () => {
   const below = (limit: number) => expect.toSatisfy((value: number) => value < limit) as number;
   // The errors of the other data sets are compared in unit/tie-bands.
-  it('are all judged, and marked in their notes if they are our own and not held out', async () => {
+  it('are all judged with the data of their own files, and marked in their notes if they are our own and not held out', async () => {
     const all = unwrap(await judgeEvidence(folder, devices, {}));
     const gpusOf = Object.fromEntries(all.map(({ id, gpus }) => [id, gpus]));
     expect(gpusOf).toMatchObject({
@@ -230,13 +223,9 @@ describe('launches of other kernels', () => {
       'h100-loops': [{ implementations: [{ count: 420 }], choice: { count: 18 } }],
       'h100-products': [{ implementations: [{ count: 288 }], choice: { count: 6, regret: below(1.05) } }],
     });
-    const marked = all.filter(({ notes }) =>
-      notes.some((note) => /our own measurements, not public ones.*not held out/.test(note)),
-    );
+    const ours = /our own measurements, not public ones.*not held out/;
+    const marked = all.filter(({ notes }) => notes.some((note) => ours.test(note)));
     expect(marked.map(({ id }) => id)).toEqual(['h100-loops', 'h100-products']);
-  });
-
-  it('use only the data of their own files', async () => {
     const data = { fileName: 'x.csv', bytes: new Uint8Array() };
     expect(await judgeEvidence(folder, devices, { dataset: 'hasan', data })).toFail('unsupported');
     expect(await judgeEvidence(folder, devices, { dataset: 'nothing' })).toFail('not-found');

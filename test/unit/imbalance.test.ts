@@ -4,29 +4,20 @@ import type { LengthLaw } from '../../src-workers/domain/workload.ts';
 import { costFactor, granularityCurve } from '../../src-workers/models/granularity/granularity.ts';
 import { affordableLossDistribution, binnedLossDistribution } from '../../src-workers/models/imbalance/binned.ts';
 import { lossMoments, quickMeanLosses } from '../../src-workers/models/imbalance/closed-form.ts';
-import {
-  lossDistribution,
-  lossHistogram,
-  quantile,
-  type LossDistribution,
-} from '../../src-workers/models/imbalance/distribution.ts';
+import * as distribution from '../../src-workers/models/imbalance/distribution.ts';
 import { sampledLoss } from '../../src-workers/models/imbalance/monte-carlo.ts';
-import {
-  categoricalLaw,
-  constantLaw,
-  geometricLaw,
-  uniformLaw,
-  zipfLaw,
-} from '../../src-workers/models/workload/laws.ts';
+import * as laws from '../../src-workers/models/workload/laws.ts';
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { exampleStudy } from '../catalogue.ts';
 import { planOf } from './sweep-plans.ts';
 
+const { lossDistribution, lossHistogram, quantile } = distribution;
+const geometric = unwrap(laws.geometricLaw(0.05));
+const constant = (length: number) => unwrap(laws.constantLaw(length));
 const law = (...points: (readonly [length: number, probability: number])[]) =>
-  unwrap(categoricalLaw(points.map(([length, probability]) => ({ length, probability }))));
+  unwrap(laws.categoricalLaw(points.map(([length, probability]) => ({ length, probability }))));
 
-function momentsOf(distribution: LossDistribution) {
-  const { loss, probability } = distribution;
+function momentsOf({ loss, probability }: distribution.LossDistribution) {
   const mean = loss.reduce((sum, x, i) => sum + x * probability[i], 0);
   const variance = loss.reduce((sum, x, i) => sum + (x - mean) ** 2 * probability[i], 0);
   return { mean, standardDeviation: Math.sqrt(variance) };
@@ -71,23 +62,21 @@ describe('closed form', () => {
         expect(ours.meanLoss).toBeNear(exact.mean, 1e-12);
         expect(ours.aggregateLoss).toBeNear(exact.meanMaximum / meanLength, 1e-13);
         // A variance is the small difference of two second moments, which have errors of about 1e-11.
-        expect(Math.abs(ours.standardDeviationLoss ** 2 - exact.standardDeviation ** 2)).toBeLessThan(
-          2e-11 * exact.mean ** 2,
-        );
+        const difference = ours.standardDeviationLoss ** 2 - exact.standardDeviation ** 2;
+        expect(Math.abs(difference)).toBeLessThan(2e-11 * exact.mean ** 2);
       }
     }
   });
 
   it('has a loss of exactly 1 for a single unit or constant work', () => {
-    for (const row of lossMoments(unwrap(geometricLaw(0.05)), [1]))
-      expect(row).toEqual({ n: 1, meanLoss: 1, standardDeviationLoss: 0, aggregateLoss: 1 });
+    const none = { meanLoss: 1, standardDeviationLoss: 0, aggregateLoss: 1 };
+    expect(lossMoments(geometric, [1])).toEqual([{ n: 1, ...none }]);
+    const sizes = [1, 2, 32, 1000];
     for (const length of [0, 1, 32])
-      for (const row of lossMoments(unwrap(constantLaw(length)), [1, 2, 32, 1000]))
-        expect(row).toMatchObject({ meanLoss: 1, standardDeviationLoss: 0, aggregateLoss: 1 });
+      expect(lossMoments(constant(length), sizes)).toEqual(sizes.map((n) => ({ n, ...none })));
   });
 
   it('returns the same for all sizes at once and one by one, in the requested order', () => {
-    const geometric = unwrap(geometricLaw(0.05));
     const sizes = [32, 3, 2, 100, 1, 7, 1024, 8];
     const together = lossMoments(geometric, sizes);
     expect(together.map((row) => row.n)).toEqual(sizes);
@@ -100,17 +89,15 @@ describe('closed form', () => {
 
   it('has at most its stated error in quick mode, for any law and any other sizes', () => {
     const sizes = [64, 2, 3, 32];
-    const laws = [...TINY, unwrap(geometricLaw(0.05)), unwrap(geometricLaw(0.001)), unwrap(uniformLaw(300, 400))];
-    for (const law of laws) {
-      const exact = lossMoments(law, sizes);
-      quickMeanLosses(law, sizes).forEach((loss, i) =>
-        expect(loss, `${law.label}, n = ${sizes[i]}`).toBeNear(exact[i].meanLoss, 2e-5),
+    for (const law of [...TINY, geometric, unwrap(laws.geometricLaw(0.001)), unwrap(laws.uniformLaw(300, 400))]) {
+      const quick = quickMeanLosses(law, sizes);
+      lossMoments(law, sizes).forEach(({ n, meanLoss }, i) =>
+        expect(quick[i], `${law.label}, n = ${n}`).toBeNear(meanLoss, 2e-5),
       );
     }
   });
 
   it('refuses a group that is not a whole number of units', () => {
-    const geometric = unwrap(geometricLaw(0.05));
     expect(() => lossMoments(geometric, [2, 0])).toThrow('A group cannot have 0 units');
     expect(() => lossMoments(geometric, [2.5])).toThrow('A group cannot have 2.5 units');
   });
@@ -129,7 +116,6 @@ describe('full distribution', () => {
 
   it('keeps relative accuracy in the far tail', () => {
     // One lane has length 270 and the 31 others have length 1. This is the largest possible loss of a group.
-    const geometric = unwrap(geometricLaw(0.05));
     const { loss, probability } = unwrap(lossDistribution(geometric, 16));
     const top = geometric.support.length - 1;
     const exact = 16 * geometric.probability[top] * geometric.probability[0] ** 15;
@@ -138,8 +124,8 @@ describe('full distribution', () => {
   });
 
   it('refuses a computation that would take too long, with the number of steps', () => {
-    expect(lossDistribution(unwrap(zipfLaw(1.5, 100_000)), 32)).toFail('unsupported');
-    expect(lossDistribution(unwrap(uniformLaw(1, 2)), 0)).toFail('bad-input');
+    expect(lossDistribution(unwrap(laws.zipfLaw(1.5, 100_000)), 32)).toFail('unsupported');
+    expect(lossDistribution(unwrap(laws.uniformLaw(1, 2)), 0)).toFail('bad-input');
   });
 });
 
@@ -154,22 +140,21 @@ describe('binned distribution', () => {
     ] as const;
     for (const [source, n] of cases) {
       const { entries } = enumerated(source, n);
-      const exact = {
-        loss: Float64Array.from(entries, ([loss]) => loss),
-        probability: Float64Array.from(entries, ([, mass]) => mass),
-      };
+      const [loss, probability] = [0, 1].map((at) => Float64Array.from(entries, (entry) => entry[at]));
       const binned = affordableLossDistribution(source, n);
-      expect(binned.method).toBe('binned');
+      const { method, resolution } = binned;
+      const exactly = (q: number) => quantile({ ...binned, loss, probability }, q);
+      expect(method).toBe('binned');
       for (let q = 0.005; q < 1; q += 0.01)
         expect(quantile(binned, q)).toBeWithin(
-          quantile({ ...binned, ...exact }, q - 1e-6) * (1 - binned.resolution),
-          quantile({ ...binned, ...exact }, q + 1e-6) * (1 + binned.resolution),
+          exactly(q - 1e-6) * (1 - resolution),
+          exactly(q + 1e-6) * (1 + resolution),
         );
     }
   });
 
   it('stays close to the closed form on lengths from 1 to 100,000', () => {
-    const wide = unwrap(zipfLaw(1.5, 100_000));
+    const wide = unwrap(laws.zipfLaw(1.5, 100_000));
     for (const n of [2, 1024]) {
       const binned = binnedLossDistribution(wide, n);
       const [exact] = lossMoments(wide, [n]);
@@ -179,24 +164,22 @@ describe('binned distribution', () => {
   });
 
   it('is used only if the exact distribution costs too much', () => {
-    const geometric = unwrap(geometricLaw(0.05));
     expect(affordableLossDistribution(geometric, 4)).toMatchObject({ method: 'exact', resolution: 0 });
     expect(affordableLossDistribution(geometric, 1024).method).toBe('binned');
-    expect(affordableLossDistribution(unwrap(constantLaw(0)), 32)).toMatchObject({ loss: Float64Array.of(1) });
+    expect(affordableLossDistribution(constant(0), 32)).toMatchObject({ loss: Float64Array.of(1) });
   });
 
   it('fills the bins of a plot with all of the probability', () => {
     const plotted = (law: LengthLaw, bins: number) => lossHistogram(affordableLossDistribution(law, 8), bins);
-    const { edges, probability } = plotted(unwrap(geometricLaw(0.05)), 50);
+    const { edges, probability } = plotted(geometric, 50);
     expect([edges.length, edges[0]]).toEqual([51, 1]);
     expect(probability.reduce((sum, p) => sum + p, 0)).toBeNear(1, 1e-12);
-    expect([...plotted(unwrap(constantLaw(3)), 4).probability]).toEqual([1, 0, 0, 0]);
+    expect([...plotted(constant(3), 4).probability]).toEqual([1, 0, 0, 0]);
   });
 });
 
 it('Monte Carlo contains the values of the models in its confidence interval, which is neither too wide nor too narrow', () => {
   const uniform = mersenneTwister(1);
-  const geometric = unwrap(geometricLaw(0.05));
   const [model] = lossMoments(geometric, [8]);
   const scores: number[] = [];
   for (let repeat = 0; repeat < 40; repeat++) {
@@ -219,13 +202,11 @@ it('Monte Carlo is the same for the same seed, and counts empty groups as no los
   // With probability 0.82, both units are empty or both have length 5, and the loss is 1. Otherwise the loss is 2.
   expect(Math.abs(meanLoss.value - 1.18)).toBeLessThan(4 * meanLoss.standardError);
   const expected = { value: 1, standardError: 0 };
-  expect(sampledLoss(unwrap(constantLaw(0)), 4, 10, mersenneTwister(1)).aggregateLoss).toEqual(expected);
+  expect(sampledLoss(constant(0), 4, 10, mersenneTwister(1)).aggregateLoss).toEqual(expected);
 });
 
 it('granularity is exactly one iteration for a single lane, and follows Amdahl without a cost of cooperation', () => {
-  expect(costFactor(1, 0.3, 0.1)).toBe(1);
-  expect(costFactor(8, 0, 0)).toBe(1 / 8);
-  expect(costFactor(8, 1, 0)).toBe(1);
+  expect([costFactor(1, 0.3, 0.1), costFactor(8, 0, 0), costFactor(8, 1, 0)]).toEqual([1, 1 / 8, 1]);
   expect(costFactor(8, 0.5, 0.1)).toBeCloseTo(0.5 / 8 + 0.5 + 0.3, 15);
 });
 

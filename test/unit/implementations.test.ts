@@ -6,12 +6,12 @@ import { implementationChoice } from '../../src-main/services/ranking/compare.ts
 import { changedPlan } from '../../src-workers/advise/change.ts';
 import { predictTimes } from '../../src-workers/advise/survey.ts';
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
-import type { InputFact } from '../../src-workers/domain/provenance.ts';
 import { AXIS, axisCounts, decodeInto, spaceSize } from '../../src-workers/domain/space.ts';
 import { classifyDesigns, describeDesign } from '../../src-workers/predict/designs.ts';
 import { playableDesign, predictedOverSimulated } from './designs.ts';
 import { explainDesign } from '../../src-workers/predict/explain.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import type { Predictor } from '../../src-workers/predict/tables.ts';
 import { NOTHING_ELSE } from './export-runs.ts';
 import { oneDesign, predicted } from './sweep-plans.ts';
 import { useBench } from '../workplace.ts';
@@ -32,18 +32,12 @@ const AXES: StudyFile['axes'] = {
   unitsPerThread: [1, 4],
   registerCap: [null, 32],
 };
+const PADDED = { balancing: ['padded-slice(32)'], loop: ['nested' as const] };
+const MERGED = { balancing: ['merge-path'], blockThreads: [256], registerCap: [null] };
 const IMPLEMENTATIONS: NonNullable<StudyFile['implementations']> = [
   { name: 'scalar', kernel: {}, axes: { threadsPerUnit: [1], balancing: ['none'] } },
-  {
-    name: 'ell',
-    kernel: { registersPerThread: 24, unit: { instructions: 0 } },
-    axes: { balancing: ['padded-slice(32)'], loop: ['nested'] },
-  },
-  {
-    name: 'merge',
-    kernel: { unit: { instructions: 70 }, instructionsPerIteration: 35 },
-    axes: { balancing: ['merge-path'], blockThreads: [256], registerCap: [null] },
-  },
+  { name: 'ell', kernel: { registersPerThread: 24, unit: { instructions: 0 } }, axes: PADDED },
+  { name: 'merge', kernel: { unit: { instructions: 70 }, instructionsPerIteration: 35 }, axes: MERGED },
 ];
 const study = (change: Partial<StudyFile> = {}): StudyFile =>
   oneDesign({
@@ -55,18 +49,20 @@ const study = (change: Partial<StudyFile> = {}): StudyFile =>
     ...change,
   });
 
+/** Finds the first valid design of an implementation. */
+const firstOf = (name: string, predictor: Predictor, timeMs: Float64Array) =>
+  timeMs.findIndex((time, at) => time > 0 && describeDesign(predictor, at).design.implementation === name);
+
 it('the predictor predicts each implementation like a study of its kernel, and marks values that it does not allow', async () => {
   const { plan, predictor, columns } = await predicted(study());
   const size = spaceSize(plan.axes);
   const counts = axisCounts(plan.axes);
   const perImplementation = size / (DEVICES.length * IMPLEMENTATIONS.length);
   const positions = new Int32Array(counts.length);
-  const alone = await Promise.all(
-    IMPLEMENTATIONS.map(async ({ kernel }) => {
-      const own = { ...BASE, ...kernel } as StudyFile['kernel'];
-      return (await predicted(study({ kernel: own, implementations: undefined }))).columns;
-    }),
-  );
+  const studies = IMPLEMENTATIONS.map(({ kernel }) => {
+    return study({ kernel: { ...BASE, ...kernel } as StudyFile['kernel'], implementations: undefined });
+  });
+  const alone = await Promise.all(studies.map(async (one) => (await predicted(one)).columns));
   let valid = 0;
   for (let design = 0; design < size; design += 1) {
     decodeInto(positions, counts, design);
@@ -91,15 +87,12 @@ it('the predictor predicts each implementation like a study of its kernel, and m
 it('the predictor explains and simulates with the kernel of the implementation', async () => {
   const { predictor, columns } = await predicted(study());
   for (const { name } of IMPLEMENTATIONS) {
-    const design = columns.timeMs.findIndex(
-      (time, at) => !Number.isNaN(time) && describeDesign(predictor, at).design.implementation === name,
-    );
+    const design = firstOf(name, predictor, columns.timeMs);
     const { timeMs, parts } = explainDesign(predictor, design)!;
     expect(timeMs).toBe(columns.timeMs[design]);
     expect(Object.values(parts).reduce((a, b) => a + b, 0)).toBeNear(timeMs, 1e-9);
     expect(playableDesign(predictor, design)!.setupIterations).toBe(name === 'merge' ? 2 : 0);
-    const ratio = predictedOverSimulated(predictor, design, { halfWidth: 0.01, maxReplications: 30 });
-    expect(ratio).toBeNear(1, 0.03);
+    expect(predictedOverSimulated(predictor, design, { halfWidth: 0.01, maxReplications: 30 })).toBeNear(1, 0.03);
   }
 });
 
@@ -128,12 +121,8 @@ describe('a run of several implementations', () => {
   it('is filtered and sorted by implementation, and exported with its name', async () => {
     const sort = { column: 'implementation', descending: false };
     const namesOf = async (filter: object) => {
-      const { rows } = await call('ranking.page', {
-        runId,
-        filter: { validity: 'valid', ...filter },
-        sort,
-        limit: 500,
-      });
+      const valid = { validity: 'valid', ...filter } as const;
+      const { rows } = await call('ranking.page', { runId, filter: valid, sort, limit: 500 });
       return rows.map(({ design }) => design.implementation!);
     };
     const names = await namesOf({});
@@ -176,35 +165,25 @@ describe('a run of several implementations', () => {
 
   it('lists the inputs of the recommended implementation, and marks its own values with its name', async () => {
     const { recommended, inputs } = await call('ranking.best', { runId, limit: 1 });
-    const own = (name: string, facts: readonly InputFact[]) =>
-      facts.filter(({ label }) => label.endsWith(` of ${name}`));
     const name = recommended!.row.design.implementation!;
     for (const other of IMPLEMENTATIONS)
-      if (other.name !== name) expect(own(other.name, recommended!.inputs)).toEqual([]);
-    const merge = own('merge', inputs[DEVICES[0]]);
-    expect(merge).toContainEqual(
-      expect.objectContaining({
-        field: 'implementations[2].kernel.instructionsPerIteration',
-        label: 'Instructions per iteration of merge',
-        value: 35,
-        origin: 'given',
-      }),
-    );
+      if (other.name !== name)
+        expect(recommended!.inputs.filter(({ label }) => label.endsWith(` of ${other.name}`))).toEqual([]);
+    const inputOf = (wanted: string) => inputs[DEVICES[0]].find(({ field }) => field === wanted);
+    const merge = { label: 'Instructions per iteration of merge', value: 35, origin: 'given' };
+    expect(inputOf('implementations[2].kernel.instructionsPerIteration')).toMatchObject(merge);
     // ell has its own value, so the value of the study is listed for the other implementations only.
-    expect(inputs[DEVICES[0]].find(({ field }) => field === 'kernel.registersPerThread')!.value).toBe(40);
+    expect(inputOf('kernel.registersPerThread')!.value).toBe(40);
   });
 
   it("varies only an implementation's own value", async () => {
     const kernel = { ...BASE, origins: NOTHING_ELSE };
     const only = study({ kernel, devices: [DEVICES[0]], implementations: [IMPLEMENTATIONS[0], IMPLEMENTATIONS[2]] });
     const { plan, predictor, columns } = await predicted(only);
-    const merge = columns.timeMs.findIndex(
-      (time, at) => !Number.isNaN(time) && describeDesign(predictor, at).design.implementation === 'merge',
-    );
+    const merge = firstOf('merge', predictor, columns.timeMs);
     const { inputs } = await call('advice.sensitivity', { study: only, designIndex: merge });
-    const fields = inputs.map(({ input }) => input.field);
-    expect(fields).toContain('implementations[1].kernel.instructionsPerIteration');
-    expect(fields).toContain('kernel.instructionsPerIteration');
+    const both = ['implementations[1].kernel.instructionsPerIteration', 'kernel.instructionsPerIteration'];
+    expect(inputs.map(({ input }) => input.field)).toEqual(expect.arrayContaining(both));
     for (const { input, values, recommendedMs } of inputs) {
       const changed = changedPlan(plan, { input: input.field as 'kernel.serialFraction', value: values[0] });
       const [expected] = predictTimes(createPredictor(changed), Uint32Array.of(merge));

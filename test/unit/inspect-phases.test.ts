@@ -9,6 +9,12 @@ import { dataText } from '../data.ts';
 const LOOPS = dataText('cycle-sim/loops.ptx');
 const PHASES = dataText('inspect/phases.ptx');
 const KERNELS = dataText('inspect/kernels.ptx');
+const CODES: Readonly<Record<string, KernelTexts>> = {
+  ptx: { ptx: dataText('inspect/unrolled.ptx') },
+  sm_80: { sass: dataText('inspect/unrolled.sm_80.sass') },
+  sm_90: { sass: dataText('inspect/unrolled.sm_90.sass') },
+};
+const readCode = (code: string, entry: string): Inspection => unwrap(inspectKernel('file', CODES[code], { entry }));
 const read = (ptx: string, entry: string): Inspection => unwrap(inspectKernel('file', { ptx }, { entry }));
 const stepOf = ({ loops, chosen }: Inspection) => loops[chosen!.loop];
 const readEither = (entry: string) => read(LOOPS.includes(`.entry ${entry}(`) ? LOOPS : PHASES, entry);
@@ -18,27 +24,25 @@ const found = (phase: Phase | undefined) =>
 describe('FP32 instructions that read three registers', () => {
   const SASS = dataText('measured/h100-loops.sass');
   // The loop of nested1 is a chain of 16 instructions a·b + c. The loop of spmv8 has one such instruction.
-  it.each([
-    ['nested1', 16],
-    ['spmv8', 1],
-  ])('%s has %i, in PTX and in machine code', (entry, count) => {
+  it.each(Object.entries({ nested1: 16, spmv8: 1 }))('%s has %i, in PTX and in machine code', (entry, count) => {
     for (const texts of [{ ptx: LOOPS }, { sass: SASS }])
       expect(stepOf(unwrap(inspectKernel('file', texts, { entry }))).threeRegisters).toBe(count);
   });
 
   it('are those that find no operand of the instruction before', () => {
-    const [ptx, sass] = [{ ptx: LOOPS }, { sass: SASS }].map(
-      (texts) => stepOf(unwrap(inspectKernel('file', texts, { entry: 'ilp1' }))).threeRegisters,
-    );
     // The kernel has 16 FP32 instructions with three operands. In PTX, an instruction counts if it follows an
     // instruction of its own chain, or no instruction. In machine code, it counts if the instruction before it has no
     // reuse mark.
-    expect([ptx, sass]).toEqual([5, 2]);
+    const counted = [{ ptx: LOOPS }, { sass: SASS }].map((texts) => inspectKernel('file', texts, { entry: 'ilp1' }));
+    expect(counted.map((one) => stepOf(unwrap(one)).threeRegisters)).toEqual([5, 2]);
   });
 });
 
 describe('phases of PTX', () => {
   const THREE_STEPS = [Number(((7 + 5 + 5) / 3).toPrecision(4)), 1, 0, 0];
+  // The tree has 15 instructions for each of two values over all three steps, and five constants.
+  const TREE = [Number(((2 * 15 + 5) / 3).toPrecision(4)), 1, 0, 0];
+  const BLOCK_ROW = [5 + 1 + 3 + 1 + 1 + 9 + 2 + 5 + 1, 2, 1, 12];
   // The counts were made by hand from the listing. Each has one term per block of code. The order is instructions, then
   // exchanges and loads on the chain, then bytes.
   it.each([
@@ -55,21 +59,8 @@ describe('phases of PTX', () => {
     ['spmv1', 11, { prologue: [9 + 12 + 1, 0, 0, 0], unit: [2 + 7 + 4 + 2 + 4, 0, 1, 12] }],
     ['spmv8', 11, { prologue: [18 + 10 + 1, 0, 0, 0], unit: [3 + 7 + 4 + 3 + 3 + 4, 0, 1, 12], combine: THREE_STEPS }],
     ['shared4', 17, { prologue: [16 + 5, 0, 0, 0], unit: [3 + 5 + 2 + 4 + 1, 0, 2, 12] }],
-    // The tree has 15 instructions for each of two values over all three steps, and five constants.
-    [
-      'minmax',
-      7,
-      {
-        prologue: [16 + 6 + 1, 0, 0, 0],
-        unit: [10 + 4 + 2 + 3 + 4, 0, 1, 24],
-        combine: [Number(((2 * 15 + 5) / 3).toPrecision(4)), 1, 0, 0],
-      },
-    ],
-    [
-      'blockrow',
-      7,
-      { prologue: [9, 0, 0, 0], unit: [5 + 1 + 3 + 1 + 1 + 9 + 2 + 5 + 1, 2, 1, 12], combine: [2 + 6 + 4, 2, 0, 0] },
-    ],
+    ['minmax', 7, { prologue: [16 + 6 + 1, 0, 0, 0], unit: [10 + 4 + 2 + 3 + 4, 0, 1, 24], combine: TREE }],
+    ['blockrow', 7, { prologue: [9, 0, 0, 0], unit: BLOCK_ROW, combine: [2 + 6 + 4, 2, 0, 0] }],
     ['flat', 3 + 6 + 2, { prologue: [8 + 5 + 1, 0, 0, 0], refill: [7, 0, 0, 4] }],
   ])('%s: has the counts made by hand', (entry, step, byHand: Readonly<Record<string, readonly number[]>>) => {
     const inspection = readEither(entry);
@@ -109,20 +100,18 @@ describe('phases of PTX', () => {
   // In the first kernels, the next iteration needs the previous result: escape times, Newton's method, and walks along
   // a list. In the others it does not: sums over rows, a single loop over all units, and trees.
   it('recognises an iteration that needs the result of the one before it', () => {
-    const serial = (ptx: string) =>
-      [...ptx.matchAll(/\.entry (\w+)/g)].flatMap(([, entry]) =>
-        read(ptx, entry).serialFraction === 1 ? [read(ptx, entry).name] : [],
-      );
+    const serial = (ptx: string) => {
+      const kernels = [...ptx.matchAll(/\.entry (\w+)/g)].map(([, entry]) => read(ptx, entry));
+      return kernels.flatMap(({ serialFraction, name }) => (serialFraction === 1 ? [name] : []));
+    };
     const walk = expect.stringContaining('walk<int>') as string;
     expect(serial(KERNELS)).toEqual(['collatz', 'chase', 'branches', 'mandelbrot', 'newton', walk]);
     expect(serial(LOOPS)).toEqual(['chase']);
     expect(serial(PHASES)).toEqual([]);
-    expect(serial(dataText('inspect/unrolled.ptx'))).toEqual(['steps']);
+    expect(serial(CODES.ptx.ptx!)).toEqual(['steps']);
     for (const arch of ['sm_80', 'sm_90']) {
-      const sass = dataText(`inspect/unrolled.${arch}.sass`);
-      const { entries } = unwrap(inspectKernel('file', { sass }, { entry: 'row' }));
-      const found = entries.filter((entry) => unwrap(inspectKernel('file', { sass }, { entry })).serialFraction === 1);
-      expect(found).toEqual(['steps']);
+      const { entries } = readCode(arch, 'row');
+      expect(entries.filter((entry) => readCode(arch, entry).serialFraction === 1)).toEqual(['steps']);
     }
   });
 
@@ -130,21 +119,15 @@ describe('phases of PTX', () => {
     const histogram = read(KERNELS, 'histogram');
     expect(histogram.phases.combine).toEqual({ instructions: 0 });
     expect(listUnknown(inspectedFields(histogram)).join(' ')).not.toContain('combine');
-    const sass = dataText('inspect/unrolled.sm_90.sass');
-    expect(unwrap(inspectKernel('file', { sass }, { entry: 'bins' })).phases.combine).toEqual({ instructions: 0 });
+    expect(readCode('sm_90', 'bins').phases.combine).toEqual({ instructions: 0 });
     // In these kernels, a sum or the length of a list stays in a register.
-    for (const [ptx, entry] of [
-      [KERNELS, 'csr'],
-      [LOOPS, 'spmv1'],
-      [PHASES, 'traverse'],
-    ])
+    for (const [entry, ptx] of Object.entries({ csr: KERNELS, spmv1: LOOPS, traverse: PHASES }))
       expect(read(ptx, entry).phases.combine).toBeUndefined();
   });
 
   it('distinguishes exchanges within an iteration from those at the end of a unit', () => {
-    const sharing = ['nested8', 'spmv1', 'flatone1'].map((entry) => read(LOOPS, entry).sharing);
-    expect(sharing).toEqual(['deal', 'deal', 'deal']);
-    expect([read(PHASES, 'blockrow').sharing, read(PHASES, 'shared4').sharing]).toEqual(['deal', 'split']);
+    const sharing = ['nested8', 'spmv1', 'flatone1', 'blockrow', 'shared4'].map((entry) => readEither(entry).sharing);
+    expect(sharing).toEqual(['deal', 'deal', 'deal', 'deal', 'split']);
     const notes = ['nested1', 'nested8', 'nested32'].map((entry) => read(LOOPS, entry).notes.join(' '));
     expect(notes).toEqual(['', expect.stringContaining('8 threads'), expect.stringContaining('32 threads')]);
   });
@@ -162,14 +145,6 @@ $L_2:\nadd.s32 %r2, %r2, 1;\nsetp.lt.s32 %p2, %r2, %tid.x;\n@%p2 bra $L_2;\nret;
     expect(read(ptx, 'k')).toMatchObject({ chosen: { loop: 1 }, notes: [expect.stringContaining('not counted: 1.')] });
   });
 });
-
-const listing = (name: string): string => dataText(`inspect/unrolled.${name}`);
-const CODES: Readonly<Record<string, KernelTexts>> = {
-  ptx: { ptx: listing('ptx') },
-  sm_80: { sass: listing('sm_80.sass') },
-  sm_90: { sass: listing('sm_90.sass') },
-};
-const readCode = (code: string, entry: string): Inspection => unwrap(inspectKernel('file', CODES[code], { entry }));
 
 describe('loops that compilers unrolled or left as they were', () => {
   // The first number counts instructions from the head of the loop to its branch back, the second iterations in a pass.
@@ -223,15 +198,12 @@ add.s32 %r1, %r1, %r2;\ncvt.s64.s32 %rd1, %r1;\nsetp.lt.u64 %p1, %rd1, %rd5;\n@%
   });
 
   it('reports and counts instructions of tensor cores and on halves', () => {
+    const notesOf = (code: string, entry: string) => readCode(code, entry).notes.join(' ');
     for (const code of ['sm_80', 'sm_90'])
-      expect(readCode(code, 'tensor').notes.join(' ')).toMatch(
-        /2 matrix instructions of tensor cores \(HMMA\.16816\.F32\)/,
-      );
-    expect(readCode('ptx', 'tensor').notes.join(' ')).toContain('1 matrix instruction of tensor cores');
+      expect(notesOf(code, 'tensor')).toMatch(/2 matrix instructions of tensor cores \(HMMA\.16816\.F32\)/);
+    expect(notesOf('ptx', 'tensor')).toContain('1 matrix instruction of tensor cores');
     for (const code of Object.keys(CODES))
-      expect(readCode(code, 'halves').notes.join(' ')).toContain(
-        '1 instruction on 16-bit values (1 with two values at once)',
-      );
+      expect(notesOf(code, 'halves')).toContain('1 instruction on 16-bit values (1 with two values at once)');
   });
 
   it('names the inputs that code does not contain, and the field of a study with a CPU that replaces accesses', () => {
@@ -259,11 +231,9 @@ it.each([
 it('names of kernels are accepted as in the source, and distinguished by their template arguments', () => {
   const kernels = ['_ZN1n4stepIfEEvv', '_ZN1n4stepIdEEvv'].map((name) => `.entry ${name}()\n{\nret;\n}\n`).join('');
   const ptx = `.version 9.0\n.target sm_90\n${kernels}`;
+  const step = { entry: '_ZN1n4stepIdEEvv', name: 'n::step<double>' };
   for (const entry of ['n::step<double>', 'step<double>', 'step< double >', '_ZN1n4stepIdEEvv'])
-    expect(unwrap(inspectKernel('file', { ptx }, { entry }))).toMatchObject({
-      entry: '_ZN1n4stepIdEEvv',
-      name: 'n::step<double>',
-    });
+    expect(unwrap(inspectKernel('file', { ptx }, { entry }))).toMatchObject(step);
   const several = inspectKernel('file', { ptx }, { entry: 'step' });
   expect(several).toMatchObject({ ok: false, error: { context: { entries: '_ZN1n4stepIfEEvv\n_ZN1n4stepIdEEvv' } } });
   expect(JSON.stringify(several)).toContain('2 kernels named step: n::step<float>, n::step<double>');

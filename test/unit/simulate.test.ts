@@ -61,24 +61,16 @@ describe('a launch by hand', () => {
     expect(device.lastDispatchCycles).toBe(5 * RATE[1]);
   });
 
-  it('distributes blocks evenly over slots that are free at the same instant', () => {
-    const launch = launchOf({ multiprocessors: 2, residentBlocks: 2, gridBlocks: 6 });
-    const timeline = allocateTimeline(6);
-    prepareDevice(launch, depthsOf([2], [2], [2], [2], [1], [1])).run(seededRandom(1), timeline);
-    expect([...timeline.blockMultiprocessor]).toEqual([0, 1, 0, 1, 0, 1]);
-  });
-
-  it('treats instants that differ only by rounding as one', () => {
+  it('distributes blocks evenly over slots that are free at the same instant, up to rounding', () => {
+    const even = launchOf({ multiprocessors: 2, residentBlocks: 2, gridBlocks: 6 });
+    const evenly = allocateTimeline(6);
+    prepareDevice(even, depthsOf([2], [2], [2], [2], [1], [1])).run(seededRandom(1), evenly);
+    expect([...evenly.blockMultiprocessor]).toEqual([0, 1, 0, 1, 0, 1]);
     // At a constant rate, 1 iteration and then 5 take as long as 6, but not in floating-point arithmetic.
     const steady = new Float64Array(5).fill(0.3);
     expect(1 * 0.3 + 5 * 0.3).not.toBe(6 * 0.3);
-    const launch = launchOf({
-      multiprocessors: 2,
-      residentBlocks: 2,
-      groupsPerBlock: 2,
-      gridBlocks: 6,
-      cyclesPerIteration: steady,
-    });
+    const size = { multiprocessors: 2, residentBlocks: 2, groupsPerBlock: 2, gridBlocks: 6 };
+    const launch = launchOf({ ...size, cyclesPerIteration: steady });
     const timeline = allocateTimeline(6);
     const depths = depthsOf([1, 6], [6, 6], [6, 6], [6, 6], [1, 1], [1, 1]);
     prepareDevice(launch, depths).run(seededRandom(1), timeline);
@@ -95,10 +87,9 @@ describe('a launch by hand', () => {
     const launch = launchOf({ multiprocessors: 3, residentBlocks: 2, groupsPerBlock: 2, gridBlocks: 40 });
     const law = unwrap(uniformLaw(1, 9));
     let iterations = 0;
+    const depth = makeGroupDepthLaw(law, 1, { kind: 'none' }, 'nested', 1, { setupIterations: 0 });
     const source: BlockSource = (random) => {
-      const next = independentGroups(makeGroupDepthLaw(law, 1, { kind: 'none' }, 'nested', 1, { setupIterations: 0 }))(
-        random,
-      );
+      const next = independentGroups(depth)(random);
       return (out) => {
         next(out);
         for (const depth of out) iterations += depth;
@@ -122,23 +113,17 @@ describe('a launch by hand', () => {
 
 describe('replications', () => {
   const depth = makeGroupDepthLaw(unwrap(geometricLaw(0.1)), 4, { kind: 'none' }, 'nested', 1, { setupIterations: 0 });
-  const device = () =>
-    prepareDevice(
-      launchOf({ multiprocessors: 4, residentBlocks: 2, groupsPerBlock: 2, gridBlocks: 30 }),
-      independentGroups(depth),
-    );
+  const launch = launchOf({ multiprocessors: 4, residentBlocks: 2, groupsPerBlock: 2, gridBlocks: 30 });
+  const device = () => prepareDevice(launch, independentGroups(depth));
   const options = { seed: 3, atLeast: 10, atMost: 400, relativeStandardError: 0.01 };
 
-  it('are reproducible, and a longer run extends a shorter one', () => {
+  it('are reproducible, extend shorter ones, and stop as soon as the interval of the mean is narrow enough', () => {
     const [short, long] = [12, 40].map((atMost) => {
       return [...replicate(device(), { ...options, atMost, relativeStandardError: 0 }).cycles];
     });
     expect(short).toHaveLength(12);
     expect(long.slice(0, 12)).toEqual(short);
     expect(new Set(long).size).toBeGreaterThan(30);
-  });
-
-  it('stop as soon as the interval of the mean is narrow enough', () => {
     const times = replicate(device(), options);
     expect(times.cycles.length).toBeLessThan(400);
     expect(times.standardErrorCycles).toBeLessThanOrEqual(0.01 * times.meanCycles);
@@ -156,14 +141,11 @@ describe('fetched work', () => {
   /** Each of two multiprocessors has four groups, which have 32 lanes together. */
   const FULL = { multiprocessors: 2, residentBlocks: 2, groupsPerBlock: 2, gridBlocks: 4 };
 
-  it('keeps every lane busy while there is work', () => {
+  it('keeps every lane busy while there is work, whether a lane, a chunk or a group takes it', () => {
     // Two groups have 8 lanes. 20 equal units make two full rounds, and then 4 lanes of one group run alone.
     expect(run({ groupsPerBlock: 2 }, 20, 4)).toBe(2 * 5 * RATE[2] + 5 * RATE[1]);
     expect(run({}, 0, 4)).toBe(0);
     expect(run({ gridBlocks: 7 }, 3, 1)).toBe(15 * RATE[1]);
-  });
-
-  it('runs every unit, whether a lane, a chunk or a group takes it', () => {
     const of = (fetch: number | 'group', units: number) => run(FULL, units, 4, { setupIterations: 1, fetch });
     // Chunks of 3 units occupy 31 lanes if there are 93 units. One lane is then idle while its group continues.
     expect([of(1, 96), of('group', 96), of(3, 96), of(3, 93)]).toEqual(Array(4).fill(3 * 6 * RATE[4]));
@@ -243,10 +225,8 @@ describe('dealt units', () => {
     },
   );
 
-  it.each([
-    { kind: 'quantile-buckets', k: 4 },
-    { kind: 'best-buckets', k: 2 },
-  ] as const)('of one length share no bucket with another length, however many are drawn: $kind', (balancing) => {
+  const TWO_KINDS = [{ kind: 'quantile-buckets', k: 4 } as const, { kind: 'best-buckets', k: 2 } as const];
+  it.each(TWO_KINDS)('of one length share no bucket with another one, however many are drawn: $kind', (balancing) => {
     const twoLengths = categorical({ 1: 0.5, 100: 0.5 });
     const source = unwrap(dealtUnits({ ...dealing, law: twoLengths, balancing, units: 16 * 4 * 200 }));
     const out = new Float64Array(4);
@@ -262,7 +242,7 @@ describe('dealt units', () => {
     }
   });
 
-  it('leave slots beyond the last unit empty', () => {
+  it('leave slots beyond the last unit empty, and are refused if there are too many to sort', () => {
     const source = unwrap(dealtUnits({ ...dealing, balancing: { kind: 'none' }, gridBlocks: 2, units: 20 }));
     const next = source(seededRandom(1));
     const out = new Float64Array(4);
@@ -270,10 +250,8 @@ describe('dealt units', () => {
     expect([...out].map((depth) => depth > 0)).toEqual([true, true, false, false]);
     next(out);
     expect([...out]).toEqual([0, 0, 0, 0]);
+    expect(dealtUnits({ ...dealing, balancing: { kind: 'full-sort' }, units: 1e9 })).toFail('unsupported');
   });
-
-  it('are refused if there are too many to sort', () =>
-    expect(dealtUnits({ ...dealing, balancing: { kind: 'full-sort' }, units: 1e9 })).toFail('unsupported'));
 });
 
 const OPTIONS = { seed: 7, halfWidth: 0.005, maxReplications: 30 };
@@ -315,12 +293,11 @@ it('gives some slots one more unit if the grid does not divide the work', async 
     });
     const predictor = createPredictor(await planOf(study));
     const { cyclesPerIteration, msPerCycle } = playableDesign(predictor, 0)!;
-    return { meanMs: unwrap(simulateDesign(predictor, 0, OPTIONS)).meanMs, cyclesPerIteration, msPerCycle };
+    return [unwrap(simulateDesign(predictor, 0, OPTIONS)).meanMs, cyclesPerIteration[1] * msPerCycle];
   });
-  const [even, odd] = await Promise.all(times);
+  const [[evenMs], [oddMs, iterationMs]] = await Promise.all(times);
   // One more unit keeps a single group active for ten more iterations, alone on its multiprocessor.
-  const moreMs = 10 * odd.cyclesPerIteration[1] * odd.msPerCycle;
-  expect(odd.meanMs - even.meanMs).toBeNear(moreMs, 1e-12);
+  expect(oddMs - evenMs).toBeNear(10 * iterationMs, 1e-12);
 });
 
 it('draws the same work for the same seed and replication, and different work for others', async () => {
@@ -347,39 +324,36 @@ it('keeps a timeline of very many blocks drawable, and refuses one that is too l
   expect(simulateTimeline(createPredictor(await planOf(huge)), 0, 1, 0)).toFail('unsupported');
 });
 
-it('is not certain after a few equal times if a rare length could change them', async () => {
-  const played = async (lengths: string, seed: number): Promise<readonly number[]> => {
-    const study = oneDesign({ workload: { lengths, units: 1024 }, axes: { blockThreads: [128], unitsPerThread: [1] } });
-    const options = { seed, halfWidth: 0.02, maxReplications: 100 };
+describe('rare lengths', () => {
+  const played = async (lengths: string, units: number, seed: number, halfWidth: number) => {
+    const study = oneDesign({ workload: { lengths, units }, axes: { blockThreads: [128], unitsPerThread: [1] } });
+    const options = { seed, halfWidth, maxReplications: 100 };
     return unwrap(simulateDesign(createPredictor(await planOf(study)), 0, options)).timesMs;
   };
-  // One launch in ten has a unit of 100 iterations.
-  for (let seed = 1; seed <= 8; seed += 1) {
-    const times = await played('categorical(10:0.9999, 100:0.0001)', seed);
-    expect(times.length >= 30 || new Set(times).size > 1).toBe(true);
-    expect((await played('constant(10)', seed)).length).toBe(5);
-  }
+
+  it('leave a few equal times uncertain if they could change them', async () => {
+    // One launch in ten has a unit of 100 iterations.
+    for (let seed = 1; seed <= 8; seed += 1) {
+      const times = await played('categorical(10:0.9999, 100:0.0001)', 1024, seed, 0.02);
+      expect(times.length >= 30 || new Set(times).size > 1).toBe(true);
+      expect((await played('constant(10)', 1024, seed, 0.02)).length).toBe(5);
+    }
+  });
+
+  it('that all five replications drew need more replications if some launches have none', async () => {
+    // One launch in 27 has no unit of 4000 iterations.
+    const rare = await played('categorical(10: 0.999835, 4000: 0.000165)', 20_000, 7, 0.05);
+    expect(rare.length).toBeGreaterThanOrEqual(30);
+    expect((await played('uniform(5, 50)', 20_000, 7, 0.05)).length).toBeLessThan(30);
+  });
 });
 
-it('continues if a unit that all five replications drew is missing in some launches', async () => {
-  // One launch in 27 has no unit of 4000 iterations.
-  const study = (lengths: string) => oneDesign({ workload: { lengths, units: 20_000 } });
-  const play = async (lengths: string): Promise<number> => {
-    const predictor = createPredictor(await planOf(study(lengths)));
-    return unwrap(simulateDesign(predictor, 0, { ...OPTIONS, halfWidth: 0.05, maxReplications: 100 })).timesMs.length;
-  };
-  expect(await play('categorical(10: 0.999835, 4000: 0.000165)')).toBeGreaterThanOrEqual(30);
-  expect(await play('uniform(5, 50)')).toBeLessThan(30);
-});
-
-it.each([
-  ['full-sort', true],
-  ['dynamic-fetch', false],
-])('counts the cost of %s before the launch: %s', async (balancing, before) => {
+it('counts the cost of sorting before the launch, but not the cost of fetching', async () => {
   const kernel = { ...KERNEL, lengthsKnownBeforeLaunch: true };
-  const study = oneDesign({ kernel, axes: { blockThreads: [128], balancing: [balancing] } });
+  const study = oneDesign({ kernel, axes: { blockThreads: [128], balancing: ['full-sort', 'dynamic-fetch'] } });
   const predictor = createPredictor(await planOf(study));
-  const { balancingMs } = playableDesign(predictor, 0)!;
-  expect(balancingMs > 0).toBe(before);
-  expect(explainDesign(predictor, 0)!.parts.balancing).toBeGreaterThan(balancingMs / 2);
+  const before = [0, 1].map((design) => playableDesign(predictor, design)!.balancingMs);
+  expect([before[0] > 0, before[1]]).toEqual([true, 0]);
+  for (const design of [0, 1])
+    expect(explainDesign(predictor, design)!.parts.balancing).toBeGreaterThan(before[design] / 2);
 });

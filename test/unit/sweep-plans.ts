@@ -39,17 +39,11 @@ export function oneDesign(change: Partial<StudyFile> = {}): StudyFile {
  */
 export async function planOf(study: StudyFile, devices?: readonly Device[], inOrder = true): Promise<SweepPlan> {
   const checked = unwrap(parseStudy(JSON.stringify(study)));
-  const axes = unwrap(
-    studyAxes(checked, devices ?? checked.devices.map((id) => CPUS.find((entry) => entry.id === id) ?? gpu(id))),
-  );
+  const known = checked.devices.map((id) => CPUS.find((entry) => entry.id === id) ?? gpu(id));
+  const axes = unwrap(studyAxes(checked, devices ?? known));
   const { law, lengths } = unwrap(await resolveOrderedWorkload(checked.workload.lengths, { openFile }));
-  return sweepPlan(
-    'test',
-    checked,
-    axes,
-    law,
-    planLengths(checked, axes, law, inOrder && lengths ? makeGivenLengths(lengths) : null),
-  );
+  const ordered = planLengths(checked, axes, law, inOrder && lengths ? makeGivenLengths(lengths) : null);
+  return sweepPlan('test', checked, axes, law, ordered);
 }
 
 /** Predicts the whole space of a study. */

@@ -56,9 +56,8 @@ describe('one design of a constant workload, by hand', () => {
     const perMultiprocessor = Math.ceil(gridBlocks / 108);
     const groups = blockThreads / 32;
     const rest = perMultiprocessor % resident;
-    const cycles =
-      length *
-      (Math.floor(perMultiprocessor / resident) * rate(resident * groups) + (rest > 0 ? rate(rest * groups) : 0));
+    const wholeWaves = Math.floor(perMultiprocessor / resident) * rate(resident * groups);
+    const cycles = length * (wholeWaves + (rest > 0 ? rate(rest * groups) : 0));
     // A power of 6.5 of a number near 1e3 has the error of a few dozen roundings.
     expect(columns.timeMs[0]).toBeNear(cycles / (a100.clockMhz * 1e3), 64 * EPS);
     expect(columns.aggregateLoss[0]).toBe(1);
@@ -90,11 +89,7 @@ describe('one design of a constant workload, by hand', () => {
       oneDesign({
         workload: { lengths: 'constant(100)', units: 1024 * threadsPerUnit },
         kernel: { ...KERNEL, serialFraction: 0.2, cooperationCost: 0.03 },
-        axes: {
-          threadsPerUnit: [threadsPerUnit],
-          blockThreads: [256],
-          gridBlocks: [4 * threadsPerUnit * threadsPerUnit],
-        },
+        axes: { threadsPerUnit: [threadsPerUnit], blockThreads: [256], gridBlocks: [4 * threadsPerUnit ** 2] },
       });
     const one = (await predicted(study(1))).columns;
     const four = (await predicted(study(4))).columns;
@@ -109,10 +104,12 @@ const A100 = gpu('nvidia-a100-sxm4-40gb');
 const limited = (limits: Partial<typeof A100.limits>): GpuDevice => {
   return { ...A100, occupancy: { family: 'generic' }, limits: { ...A100.limits, ...limits } };
 };
+const KNOWN = { ...KERNEL, lengthsKnownBeforeLaunch: true };
+const IMAGE = { lengths: 'example:mandelbrot(64,64,10)', units: 4096 };
+const THOUSAND = { lengths: 'constant(5)', units: 1000 };
 /** For each reason, a change of a valid design or of its device that makes the design invalid. */
-const INVALID: Readonly<
-  Record<Exclude<InvalidReason, 'valid'>, { readonly change?: Partial<StudyFile>; readonly device?: Device }>
-> = {
+type Invalid = { readonly change?: Partial<StudyFile>; readonly device?: Device };
+const INVALID: Readonly<Record<Exclude<InvalidReason, 'valid'>, Invalid>> = {
   'block-threads': { change: { axes: { blockThreads: [2048] } } },
   registers: { change: { kernel: { ...KERNEL, registersPerThread: 255 }, axes: { blockThreads: [1024] } } },
   'shared-memory': { change: { kernel: { ...KERNEL, sharedMemoryBytesPerBlock: 200_000 } } },
@@ -129,23 +126,11 @@ const INVALID: Readonly<
       implementations: [{ name: 'pairs', kernel: {}, axes: { threadsPerUnit: [2] } }],
     },
   },
-  classes: {
-    change: {
-      kernel: { ...KERNEL, lengthsKnownBeforeLaunch: true },
-      axes: { threadsPerUnit: [2], balancing: ['mixed(2)'], blockThreads: [256] },
-    },
-  },
-  'block-shape': {
-    change: {
-      workload: { lengths: 'example:mandelbrot(64,64,10)', units: 4096 },
-      axes: { blockThreads: [96], blockWidth: [64] },
-    },
-  },
+  classes: { change: { kernel: KNOWN, axes: { threadsPerUnit: [2], balancing: ['mixed(2)'], blockThreads: [256] } } },
+  'block-shape': { change: { workload: IMAGE, axes: { blockThreads: [96], blockWidth: [64] } } },
   constraint: { change: { constraints: [{ quantity: 'blockThreads', atMost: 128 }] } },
   'no-residency': { device: limited({ maxThreadGroupsPerMultiprocessor: 4 }) },
-  'idle-blocks': {
-    change: { workload: { lengths: 'constant(5)', units: 1000 }, axes: { blockThreads: [256], gridBlocks: [5] } },
-  },
+  'idle-blocks': { change: { workload: THOUSAND, axes: { blockThreads: [256], gridBlocks: [5] } } },
   'not-on-device': { change: { axes: { blockThreads: [256], balancing: ['row-split'] } } },
   cores: {
     change: { axes: { blockThreads: [1], balancing: ['row-split'], cores: [17] } },
@@ -163,10 +148,7 @@ it.each(Object.entries(INVALID))('invalid designs have no time: %s', async (reas
 });
 
 it('a grid of exactly as many blocks as have work is valid', async () => {
-  const study = oneDesign({
-    workload: { lengths: 'constant(5)', units: 1000 },
-    axes: { blockThreads: [256], gridBlocks: [4] },
-  });
+  const study = oneDesign({ workload: THOUSAND, axes: { blockThreads: [256], gridBlocks: [4] } });
   expect((await predicted(study)).columns.invalidReason[0]).toBe(0);
 });
 
@@ -219,12 +201,10 @@ describe('the reconvergence stack', () => {
 
   it("adds the paper's cost for a Kepler, once per unit", async () => {
     // 32 lengths have 21.65 divergent branches and 2.04 spills: 864 cycles. A group waits for 79.6 · 40 instructions.
-    const k20 = gpu('nvidia-k20');
+    const factor = 1 + 864 / (3.981 * 20 * 40 * gpu('nvidia-k20').dependentIssueLatencyCycles);
     for (const m of [1, 4]) {
       const { predictor, columns } = await predicted(study('nvidia-k20', m));
-      const breakdown = explainDesign(predictor, 0)!;
-      const factor = 1 + 864 / (3.981 * 20 * 40 * k20.dependentIssueLatencyCycles);
-      const share = breakdown.parts.divergence / columns.timeMs[0];
+      const share = explainDesign(predictor, 0)!.parts.divergence / columns.timeMs[0];
       expect(share).toBeNear(1 - 1 / factor, 0.01);
     }
   });
@@ -239,9 +219,8 @@ describe('the reconvergence stack', () => {
       expect(timeMs).toBe(columns.timeMs[design]);
       expect(longestUnit!.timeMs / timeMs).toBeBetween(0.5, 1.001);
     }
-    expect(longestUnitText(explainDesign(predictor, 0)!)).toMatch(
-      /^The longest unit, 1,000,000 iterations, takes [\d.]+\s[mµ]?s/,
-    );
+    const text = longestUnitText(explainDesign(predictor, 0)!);
+    expect(text).toMatch(/^The longest unit, 1,000,000 iterations, takes [\d.]+\s[mµ]?s/);
     // With so few units, one long unit is expected, but some launches have none.
     const { predictor: rare } = await predicted(oneDesign({ workload: { lengths, units: 100_000 }, axes }));
     expect(longestUnitText(explainDesign(rare, 0)!)).toContain('because many launches have no unit of this length');

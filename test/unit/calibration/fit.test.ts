@@ -2,24 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { calibrateBandwidth } from '../../../src-workers/models/calibration/bandwidth.ts';
 import { fitDivergence, type DivergentRun } from '../../../src-workers/models/calibration/divergence.ts';
-import {
-  calibrationFigures,
-  dealFolds,
-  fitParameters,
-  heldOutPredictions,
-  type FitParameter,
-  type FitProblem,
-} from '../../../src-workers/models/calibration/fit.ts';
+import * as fits from '../../../src-workers/models/calibration/fit.ts';
 import { runLoops } from '../../../src-workers/models/divergence/figures.ts';
 import { mersenneTwister, standardNormal } from '../../../src-workers/numeric/random.ts';
 
-const cost: Omit<FitParameter, 'name' | 'initial'> = {
-  lower: 1e-6,
-  upper: 1e6,
-  coordinate: 'log',
-  step: 1e-4,
-  knownWithin: 0.5,
-};
+type FitProblem = fits.FitProblem;
+const { calibrationFigures, dealFolds, fitParameters, heldOutPredictions } = fits;
+const cost = { lower: 1e-6, upper: 1e6, coordinate: 'log', step: 1e-4, knownWithin: 0.5 } as const;
 
 /** Makes the problem of fitting time = a + b·x + c·z with c ≥ 0, whose bound applies if the true time ignores z. */
 function lines(count: number, time: (x: number, z: number) => number): FitProblem & { readonly x: Float64Array } {
@@ -38,6 +27,10 @@ function lines(count: number, time: (x: number, z: number) => number): FitProble
     relativeErrors: new Float64Array(count),
     starts: [[1, 1, 0]],
   };
+}
+
+function addNoise({ measuredMs }: FitProblem, deviation: number, uniform: () => number): void {
+  measuredMs.forEach((time, i) => (measuredMs[i] = time * Math.exp(deviation * standardNormal(uniform))));
 }
 
 describe('a fit', () => {
@@ -68,9 +61,7 @@ describe('a fit', () => {
     const blind: FitProblem = { ...problem, predict: ([, b]) => problem.x.map((value) => b * value) };
     const { values, held, standardErrors } = unwrap(fitParameters(blind));
     expect(held).toEqual([true, false, true]);
-    expect(values[0]).toBe(1);
-    expect(values[2]).toBe(0);
-    expect(standardErrors[0]).toBeNull();
+    expect([values[0], values[2], standardErrors[0]]).toEqual([1, 0, null]);
     expect(values[1]).toBeNear(2, 1e-6);
   });
 
@@ -93,10 +84,7 @@ describe('a fit', () => {
     const problem = lines(20, (x) => 2 * x + 10);
     const bounded: FitProblem = {
       ...problem,
-      parameters: [
-        { name: 'b', initial: 1, ...cost },
-        { name: 'a', initial: 500, ...cost },
-      ],
+      parameters: ['b', 'a'].map((name) => ({ name, initial: name === 'a' ? 500 : 1, ...cost })),
       predict: ([b, a]) => problem.x.map((value) => Math.hypot(b * (value + 5), a)),
       starts: [[1, 500], [1, 1]], // prettier-ignore
     };
@@ -128,9 +116,7 @@ describe('a fit', () => {
     const uniform = mersenneTwister(9);
     for (let e = 0; e < experiments; e++) {
       const problem = lines(30, (x, z) => 3 + 0.2 * x + 0.5 * z);
-      problem.measuredMs.forEach(
-        (time, i) => (problem.measuredMs[i] = time * Math.exp(0.05 * standardNormal(uniform))),
-      );
+      addNoise(problem, 0.05, uniform);
       const { values, standardErrors } = unwrap(fitParameters(problem));
       if (Math.abs(values[1] - 0.2) < 1.96 * standardErrors[1]!) inside++;
     }
@@ -139,10 +125,9 @@ describe('a fit', () => {
   });
 
   it('refuses too few designs, invalid times, and a model without a time', () => {
-    expect(fitParameters(lines(4, (x) => 1 + x))).toFail(
-      'bad-input',
-      'The fit needs at least 5 measured designs (parameters: 3, measured designs: 4). Measure more designs, spread over the ranking.',
-    );
+    const few =
+      'The fit needs at least 5 measured designs (parameters: 3, measured designs: 4). Measure more designs, spread over the ranking.';
+    expect(fitParameters(lines(4, (x) => 1 + x))).toFail('bad-input', few);
     const broken = lines(10, (x) => 1 + x);
     broken.measuredMs[7] = 0;
     expect(fitParameters(broken)).toMatchObject({ ok: false, error: { context: { design: 7 } } });
@@ -161,11 +146,10 @@ it('held-out error deals nearly equal folds', () => {
 
 it('held-out error is larger than the error of the fit if parameters follow noise', () => {
   const uniform = mersenneTwister(31);
-  let fitted = 0;
-  let heldOut = 0;
+  let [fitted, heldOut] = [0, 0];
   for (let e = 0; e < 30; e++) {
     const problem = lines(10, (x, z) => 3 + 0.2 * x + 0.5 * z);
-    problem.measuredMs.forEach((time, i) => (problem.measuredMs[i] = time * Math.exp(0.1 * standardNormal(uniform))));
+    addNoise(problem, 0.1, uniform);
     fitted += calibrationFigures(unwrap(fitParameters(problem)).predictedMs, problem.measuredMs).medianError;
     heldOut += calibrationFigures(unwrap(heldOutPredictions(problem, 5, uniform)), problem.measuredMs).medianError;
   }
@@ -205,12 +189,10 @@ describe('divergent loops', () => {
     // The noise of a single run is 15 cycles, and 32 runs determine the step.
     expect(Math.abs(fit.cyclesPerSpillAndLoad! - 176)).toBeLessThan(15);
     expect(fit.baseCycles.double).toBeNull();
-  });
-
-  it('show no step on a device without a stack that spills', () => {
-    const fit = unwrap(fitDivergence(runs('single', 40, 0, 15)));
-    expect(fit.cyclesPerSpillAndLoad).toBeNull();
-    expect(Math.abs(fit.cyclesPerDivergentBranch - 40)).toBeLessThan(3 * fit.branchStandardError!);
+    // A device without a stack that spills shows no step.
+    const even = unwrap(fitDivergence(runs('single', 40, 0, 15)));
+    expect(even.cyclesPerSpillAndLoad).toBeNull();
+    expect(Math.abs(even.cyclesPerDivergentBranch - 40)).toBeLessThan(3 * even.branchStandardError!);
   });
 
   it('refuse points without a slope, and lanes that a group does not have', () => {

@@ -9,11 +9,7 @@ import { pipelineParameters } from '../../../src-workers/models/pipeline/derive.
 import { cycleTable, cyclesWithTraffic, marginalCycles } from '../../../src-workers/models/pipeline/soft-saturation.ts';
 import { geometricLaw } from '../../../src-workers/models/workload/laws.ts';
 import { countActiveLanes } from '../../../src-workers/predict/cost/active-lanes.ts';
-import {
-  ADDITIONS_PER_CYCLE,
-  computeFetchCost,
-  computeFetchCycles,
-} from '../../../src-workers/predict/cost/fetch-cost.ts';
+import * as fetchCost from '../../../src-workers/predict/cost/fetch-cost.ts';
 import { getPace } from '../../../src-workers/predict/cost/pace.ts';
 import { computePhaseDemands } from '../../../src-workers/predict/cost/phases.ts';
 import { makeGroupDepthLaw } from '../../../src-workers/predict/depth/group-depth.ts';
@@ -28,6 +24,7 @@ import { gpu } from '../../catalogue.ts';
 import { forAll, real, whole } from '../../for-all.ts';
 import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
 
+const { ADDITIONS_PER_CYCLE, computeFetchCost, computeFetchCycles } = fetchCost;
 const A100 = gpu('nvidia-a100-sxm4-40gb');
 const UNITS = 1 << 18;
 
@@ -37,14 +34,10 @@ interface Asked {
   readonly kernel?: Partial<StudyFile['kernel']>;
   readonly axes?: Partial<StudyFile['axes']>;
 }
-const planned = ({ lengths = 'constant(32)', units = UNITS, kernel = {}, axes = {} }: Asked) =>
-  planOf(
-    oneDesign({
-      workload: { lengths, units },
-      kernel: { ...KERNEL, ...kernel },
-      axes: { blockThreads: [256], ...axes },
-    }),
-  );
+const planned = ({ lengths = 'constant(32)', units = UNITS, kernel = {}, axes = {} }: Asked) => {
+  const changed = { kernel: { ...KERNEL, ...kernel }, axes: { blockThreads: [256], ...axes } };
+  return planOf(oneDesign({ workload: { lengths, units }, ...changed }));
+};
 function pacedDesign(predictor: Predictor) {
   const candidate = {} as GpuCandidate;
   examine(predictor, new Int32Array(predictor.counts.length), candidate);
@@ -86,9 +79,8 @@ describe('the phases of a kernel', () => {
         const { pace } = pacedDesign(createPredictor(plan));
         const step = pipelineParameters(A100, plan.kernel, { spilledRegisters: 0 });
         expect([pace.setupIterations, pace.overheadIterations, pace.iterationFactor]).toEqual([0, 0, 0.9 / u + 0.1]);
-        expect(Array.from(pace.getCycles())).toEqual(
-          Array.from(smoothRounds(cycleTable(step, pace.getCycles().length - 1), step.schedulers)),
-        );
+        const cycles = smoothRounds(cycleTable(step, pace.getCycles().length - 1), step.schedulers);
+        expect(Array.from(pace.getCycles())).toEqual(Array.from(cycles));
       }
   });
 
@@ -148,27 +140,24 @@ it('the cycles of a mean round make a launch of whole waves as long as the sum o
   expect(timeMs[0]).toBeNear(cycles / (A100.clockMhz * 1e3), 1e-9);
 });
 
-it.each([1, 32, 64, 256])(
-  'the best rate of a mean round is at some number of groups: %i threads per unit',
-  async (u) => {
-    for (const kernel of [{ unit: { instructions: 30 } }, { unit: { instructions: 9, bytes: 16 } }])
-      for (const schedulers of [1, 3, 4]) {
-        const measured = { latencyCycles: 500, issueCycles: 9, kneeSoftness: 3, schedulers };
-        const plan = await planned({ kernel, axes: { threadsPerUnit: [u] } });
-        const { pace } = pacedDesign(createPredictor({ ...plan, pipeline: { [A100.id]: measured } }));
-        let best = Infinity;
-        for (let w = 1; w < pace.getCycles().length; w += 1) {
-          best = Math.min(best, pace.getCycles()[w] / w);
-          expect(pace.findBestRate(w), `${w} groups`).toBeNear(best, 1e-12);
-        }
+it.each([1, 32, 64, 256])('the best rate of a mean round is at some number of groups: %i threads', async (u) => {
+  for (const kernel of [{ unit: { instructions: 30 } }, { unit: { instructions: 9, bytes: 16 } }])
+    for (const schedulers of [1, 3, 4]) {
+      const measured = { latencyCycles: 500, issueCycles: 9, kneeSoftness: 3, schedulers };
+      const plan = await planned({ kernel, axes: { threadsPerUnit: [u] } });
+      const { pace } = pacedDesign(createPredictor({ ...plan, pipeline: { [A100.id]: measured } }));
+      let best = Infinity;
+      for (let w = 1; w < pace.getCycles().length; w += 1) {
+        best = Math.min(best, pace.getCycles()[w] / w);
+        expect(pace.findBestRate(w), `${w} groups`).toBeNear(best, 1e-12);
       }
-  },
-);
+    }
+});
 
 describe('the lanes of a group', () => {
-  const lanesOf = async (lengths: string) => {
-    return countActiveLanes(createPredictor(await planned({ lengths })), { kind: 'none' });
-  };
+  const lanesOf = async (lengths: string) =>
+    countActiveLanes(createPredictor(await planned({ lengths })), { kind: 'none' });
+
   it('are all active if lengths are equal, fewer are the more lengths differ, and any of more lanes loads more often', async () => {
     expect((await lanesOf('constant(20)')).ofReads).toBe(1);
     const lanes = await lanesOf('geometric(0.05)');
@@ -188,41 +177,37 @@ describe('the lanes of a group', () => {
 });
 
 const law = unwrap(geometricLaw(0.05));
-const depthOf = (fetch: number | 'group' | undefined, n = 32, rounds = 16) =>
-  makeGroupDepthLaw(law, n, { kind: 'dynamic-fetch', ...(fetch !== undefined && { fetch }) }, 'nested', rounds, {
-    setupIterations: 0,
-    poolGroups: 1024,
-  });
+const depthOf = (fetch: number | 'group', rounds = 16) => {
+  const balancing = { kind: 'dynamic-fetch', fetch } as const;
+  return makeGroupDepthLaw(law, 32, balancing, 'nested', rounds, { setupIterations: 0, poolGroups: 1024 });
+};
 
 describe('the number of fetches of a group', () => {
   it('is once for each unit of each lane, in most iterations of a wide group', () => {
-    const { fetches } = depthOf(undefined);
+    const { fetchers, additions, events, iterations } = depthOf(1).fetches!;
     // The first unit of each lane is fetched before the first iteration, so 15 of its 16 units are counted.
-    expect(fetches!.fetchers).toBe(32);
-    expect(fetches!.additions).toBe(32 * 15);
+    expect([fetchers, additions]).toEqual([32, 32 * 15]);
     // In an iteration, a lane starts a unit with probability 1/20, and one of 32 lanes with 1 − 0.95³² = 0.81.
-    expect(fetches!.events / fetches!.iterations).toBeNear(1 - 0.95 ** 32, 0.01);
+    expect(events / iterations).toBeNear(1 - 0.95 ** 32, 0.01);
     // A lane starts a unit every 20 iterations. After 16 units per lane, none is left.
-    expect(fetches!.iterations).toBeNear(15 * 20, 0.01);
+    expect(iterations).toBeNear(15 * 20, 0.01);
   });
 
   it('falls with the units of a fetch, down to one in each round if a group fetches', () => {
-    const by = ([undefined, 2, 8] as const).map((fetch) => depthOf(fetch).fetches!);
+    const by = [1, 2, 8].map((fetch) => depthOf(fetch).fetches!);
     for (let i = 1; i < by.length; i++) {
       expect(by[i].additions).toBeLessThan(by[i - 1].additions);
       expect(by[i].events).toBeLessThan(by[i - 1].events);
     }
     const group = depthOf('group').fetches!;
     expect([group.fetchers, group.additions, group.events]).toEqual([1, 15, expect.closeTo(15, 9)]);
-  });
-
-  it('is 0 after the start if every lane has one unit', () => {
-    expect(depthOf(undefined, 32, 1).fetches).toMatchObject({ iterations: 0, events: 0, additions: 0 });
-    expect(depthOf(16, 32, 16).fetches).toMatchObject({ iterations: 0, events: 0, additions: 0 });
+    // There is none after the start if every lane has one unit, or one chunk.
+    for (const { fetches } of [depthOf(1, 1), depthOf(16)])
+      expect(fetches).toMatchObject({ iterations: 0, events: 0, additions: 0 });
   });
 
   it('includes waiting for the longest unit of a round if a group fetches, and for the longest chunk at the end', () => {
-    const [lane, chunks, group] = ([undefined, 8, 'group'] as const).map((fetch) => depthOf(fetch).aggregateLoss);
+    const [lane, chunks, group] = ([1, 8, 'group'] as const).map((fetch) => depthOf(fetch).aggregateLoss);
     const nested = makeGroupDepthLaw(law, 32, { kind: 'none' }, 'nested', 16, { setupIterations: 0 }).aggregateLoss;
     expect(lane).toBeLessThan(chunks);
     expect(chunks).toBeLessThan(group);
@@ -264,10 +249,9 @@ describe('the last fetches of a group', () => {
   ] as const)('are as many as in a played launch: %s', async (_, lengths, list, several) => {
     const plan = await planOf(oneDesign({ workload: { lengths, units: 2 ** 16 } }));
     for (const rounds of several) {
-      const own = makeGroupDepthLaw(plan.law, 32, { kind: 'dynamic-fetch' }, 'nested', rounds, {
-        setupIterations: 0,
-        poolGroups: 400,
-      }).fetches!.last.events;
+      const options = { setupIterations: 0, poolGroups: 400 };
+      const depth = makeGroupDepthLaw(plan.law, 32, { kind: 'dynamic-fetch' }, 'nested', rounds, options);
+      const own = depth.fetches!.last.events;
       const played = play(list, rounds);
       expect(own, `${rounds}: ${own} and ${played}`).toBeNear(played, 0.1);
     }
@@ -284,18 +268,12 @@ describe('the cost of a fetch', () => {
     const addition = 1 / ADDITIONS_PER_CYCLE;
     expect(cost).toEqual({
       startCycles: 32_000 * addition,
-      fetching: {
-        iterations: 100,
-        latencyCycles: 0.8 * 300,
-        counterCycles: expect.closeTo(3200 * addition, 9) as number,
-      },
+      fetching: { iterations: 100, latencyCycles: 0.8 * 300, counterCycles: expect.closeTo(3200 * addition, 9) },
       // At the end, each of the 32 lanes fetches once more and finds nothing.
       last: { iterations: 50, latencyCycles: 0.32 * 300, counterCycles: expect.closeTo(640 * addition, 9) as number },
     });
-    expect(computeFetchCycles(pipeline, cost, 8)).toBeCloseTo(
-      32_000 * addition + 100 * (3200 * addition - 500) + 50 * (640 * addition - 500),
-      3,
-    );
+    const cycles = 32_000 * addition + 100 * (3200 * addition - 500) + 50 * (640 * addition - 500);
+    expect(computeFetchCycles(pipeline, cost, 8)).toBeCloseTo(cycles, 3);
     // With few groups, the latency decides. If groups keep the issue busy, fetching costs nothing.
     const few = computeFetchCost(device, fetches, 10, 1);
     expect(computeFetchCycles(pipeline, few, 8)).toBeCloseTo(320 * addition + 100 * 240 + 50 * 96, 3);
@@ -304,37 +282,25 @@ describe('the cost of a fetch', () => {
     expect(computeFetchCost(device, fetches, 1000, 0.25).fetching.latencyCycles).toBe(4 * cost.fetching.latencyCycles);
   });
 
-  it('is one addition for all lanes of a group that fetch at the same time, if the compiler merges them', () => {
+  it('is one addition for all lanes of a group that fetch together, if the compiler merges them, and none if no iteration fetches', () => {
     const merged = computeFetchCost({ ...device, vendor: 'nvidia' }, fetches, 1000, 1);
     const lanes = computeFetchCost({ ...device, vendor: 'intel' }, fetches, 1000, 1);
     expect(merged.startCycles).toBe(lanes.startCycles / 32);
     expect(merged.fetching.counterCycles).toBeCloseTo((lanes.fetching.counterCycles * 80) / 320, 9);
     expect(merged.last.counterCycles).toBeCloseTo((lanes.last.counterCycles * 16) / 32, 9);
     expect(merged.fetching.latencyCycles).toBe(lanes.fetching.latencyCycles);
-  });
-
-  it('is only the start if no iteration fetches', () => {
     const none = { ...fetches, iterations: 0, events: 0, additions: 0 };
     const expected = { iterations: 0, latencyCycles: 0, counterCycles: 0 };
     expect(computeFetchCost(device, none, 1000, 1).fetching).toEqual(expected);
   });
 
-  const timesOf = async (lengths: string, balancing: string[]) => {
-    const plan = await planOf(
-      oneDesign({
-        workload: { lengths, units: 2 ** 20 },
-        kernel: { ...KERNEL, instructionsPerIteration: 10, bytesPerIteration: 0 },
-        axes: { blockThreads: [256], balancing, blocksPerMultiprocessor: [4] },
-      }),
-    );
-    const predictor = createPredictor(plan);
-    return { predictor, times: [...predictChunk(predictor, 0, balancing.length).timeMs] };
-  };
-
   it('does not let a launch end before its counter has served all units', async () => {
-    const { predictor, times } = await timesOf('uniform(1,3)', ['dynamic-fetch', 'dynamic-fetch(4)', 'none']);
+    const kernel = { instructionsPerIteration: 10, bytesPerIteration: 0 };
+    const axes = { balancing: ['dynamic-fetch', 'dynamic-fetch(4)'], blocksPerMultiprocessor: [4] };
+    const predictor = createPredictor(await planned({ lengths: 'uniform(1,3)', units: 2 ** 20, kernel, axes }));
+    const times = predictChunk(predictor, 0, 2).timeMs;
     // At best, all 32 lanes of a group fetch at the same time.
-    const served = 2 ** 20 / 32 / ADDITIONS_PER_CYCLE / (gpu('nvidia-a100-sxm4-40gb').clockMhz * 1e3);
+    const served = 2 ** 20 / 32 / ADDITIONS_PER_CYCLE / (A100.clockMhz * 1e3);
     expect(times[0]).toBeGreaterThan(served);
     expect(times[1]).toBeLessThan(times[0]);
     const parts = explainDesign(predictor, 0)!;

@@ -111,20 +111,15 @@ describe('a reader of a sorted order', () => {
       const { window, block, group } = one;
       const dealing: deal.Dealing = { ...one.dealing, loop, setupIterations };
       const reader = readSorted(makeSortedOrder(geometric, dealing.units, window), dealing);
+      const longestOf = (position: number, units: number) =>
+        Math.max(...Array.from({ length: units }, (_, i) => reader.lengthAt(position + i)));
       const slow: deal.UnitOrder = {
         lengthAt: reader.lengthAt,
-        longestSum: (first, count, stride) =>
-          deal.sumLongest(
-            (position, units) => Math.max(...Array.from({ length: units }, (_, i) => reader.lengthAt(position + i))),
-            dealing.units,
-            first,
-            count,
-            stride,
-          ),
+        longestSum: (first, count, stride) => deal.sumLongest(longestOf, dealing.units, first, count, stride),
         ascends: () => false,
       };
-      const depthOf = (order: deal.UnitOrder): number =>
-        deal.computeGroupDepth(order, dealing, block, group, deal.getDealingScratch(dealing));
+      const scratch = deal.getDealingScratch(dealing);
+      const depthOf = (order: deal.UnitOrder) => deal.computeGroupDepth(order, dealing, block, group, scratch);
       const { units, slotsPerBlock, gridBlocks } = dealing;
       // If the units end within the last round of a group, its last lane has one unit fewer than the others.
       const isWhole = units % (slotsPerBlock * gridBlocks) === 0;
@@ -137,10 +132,7 @@ describe('a reader of a sorted order', () => {
 describe('depths of dealt units', () => {
   /** Returns the mean depth of groups and of blocks, and the standard deviation of blocks. */
   function momentsOf({ depths, weights, groupsPerBlock: W }: SampledBlocks) {
-    let group = 0;
-    let block = 0;
-    let squares = 0;
-    let total = 0;
+    let [group, block, squares, total] = [0, 0, 0, 0];
     for (let b = 0; b < depths.length / W; b++) {
       const weight = weights ? weights[b] : 1;
       const longest = depths[(b + 1) * W - 1];
@@ -155,18 +147,19 @@ describe('depths of dealt units', () => {
 
   /** Simulates launches of units drawn from the law, and returns the mean and standard deviation of the depths. */
   function played(law: LengthLaw, window: number, dealing: deal.Dealing) {
-    const balancing =
-      window < dealing.units ? ({ kind: 'window-sort', units: window } as const) : ({ kind: 'full-sort' } as const);
-    const source = unwrap(dealtUnits({ ...dealing, law, balancing }));
-    const depths = new Float64Array(8 * dealing.gridBlocks * dealing.groupsPerBlock);
+    const { gridBlocks, groupsPerBlock, units } = dealing;
+    const kind = window < units ? 'window-sort' : 'full-sort';
+    const source = unwrap(dealtUnits({ ...dealing, law, balancing: { kind, units: window } }));
+    const depths = new Float64Array(8 * gridBlocks * groupsPerBlock);
     for (let i = 0, at = 0; i < 8; i++) {
       const next = source(seededRandom(i + 1));
-      for (let b = 0; b < dealing.gridBlocks; b++, at += dealing.groupsPerBlock)
-        next(depths.subarray(at, at + dealing.groupsPerBlock));
+      for (let b = 0; b < gridBlocks; b++, at += groupsPerBlock) {
+        const block = depths.subarray(at, at + groupsPerBlock);
+        next(block);
+        block.sort();
+      }
     }
-    for (let at = 0; at < depths.length; at += dealing.groupsPerBlock)
-      depths.subarray(at, at + dealing.groupsPerBlock).sort();
-    return momentsOf({ depths, weights: null, groupsPerBlock: dealing.groupsPerBlock });
+    return momentsOf({ depths, weights: null, groupsPerBlock });
   }
 
   it.each([
@@ -203,10 +196,9 @@ describe('depths of dealt units', () => {
     const scratch = deal.getDealingScratch(dealing);
     const last = Math.floor((units % (dealing.slotsPerBlock * dealing.gridBlocks)) / dealing.slotsPerBlock);
     for (let block = one.all ? 0 : last; block < (one.all ? dealing.gridBlocks : last + 1); block++) {
-      const exact = Float64Array.from({ length: W }, (_, g) =>
-        deal.computeGroupDepth(reader, dealing, block, g, scratch),
-      ).sort();
-      expect(depths.subarray(block * W, (block + 1) * W)).toEqual(exact);
+      const depthOf = (group: number) => deal.computeGroupDepth(reader, dealing, block, group, scratch);
+      const exact = Float64Array.from(Array(W).keys(), depthOf);
+      expect(depths.subarray(block * W, (block + 1) * W)).toEqual(exact.sort());
     }
   });
 
@@ -224,13 +216,8 @@ describe('depths of dealt units', () => {
     const { window, n, W, gridBlocks, slotsPerBlock, loop, setup } = one;
     const units = 131_072;
     for (const law of [geometric, uniform]) {
-      const dealing: deal.Dealing = {
-        ...dealingOf(units, n, W, 1),
-        slotsPerBlock,
-        gridBlocks,
-        loop,
-        setupIterations: setup,
-      };
+      const launch = { slotsPerBlock, gridBlocks, loop, setupIterations: setup };
+      const dealing: deal.Dealing = { ...dealingOf(units, n, W, 1), ...launch };
       const reader = readSorted(makeSortedOrder(law, units, window), dealing);
       const all = momentsOf(computeAllBlocks(reader, dealing));
       const sample = sampleBlocks(reader, dealing);
@@ -268,8 +255,7 @@ describe('depths of dealt units', () => {
         const units = lengths.length;
         const dealing: deal.Dealing = { ...dealingOf(units, n, W, 1), gridBlocks, loop, setupIterations };
         const slots = n * W * gridBlocks;
-        const longestOf = (position: number, count: number): number =>
-          Math.max(...lengths.slice(position, position + count));
+        const longestOf = (position: number, count: number) => Math.max(...lengths.slice(position, position + count));
         const order: deal.UnitOrder = {
           lengthAt: (position) => lengths[position],
           longestSum: (first, count, stride) => deal.sumLongest(longestOf, units, first, count, stride),
@@ -285,9 +271,8 @@ describe('depths of dealt units', () => {
             });
             const rounds = Math.max(...lanes.map((own) => own.length));
             const sums = lanes.map((own) => own.reduce((sum, length) => sum + length, 0));
-            const starts = new Set(
-              lanes.flatMap((own) => own.map((_, j) => own.slice(0, j).reduce((sum, length) => sum + length, 0))),
-            );
+            const startsOf = (own: number[]) => own.map((_, j) => own.slice(0, j).reduce((sum, each) => sum + each, 0));
+            const starts = new Set(lanes.flatMap(startsOf));
             const nested = Array.from({ length: rounds }, (_, j) => Math.max(...lanes.map((own) => own[j] ?? 0)));
             const expected =
               loop === 'nested'

@@ -10,27 +10,17 @@ import { empiricalLaw } from '../../../src-workers/models/workload/laws.ts';
 import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
 import { arrangeUnits } from '../../../src-workers/predict/dealing/arrange.ts';
 import { listBlocks } from '../../../src-workers/predict/dealing/blocks.ts';
-import {
-  computeGroupDepth,
-  getDealingScratch,
-  sumLongest,
-  type UnitOrder,
-  type Dealing,
-} from '../../../src-workers/predict/dealing/deal.ts';
+import * as deal from '../../../src-workers/predict/dealing/deal.ts';
 import { readFetchedOrder } from '../../../src-workers/predict/dealing/fetched-order.ts';
 import { computeGivenLaunch, hasTrend } from '../../../src-workers/predict/dealing/given-launch.ts';
-import {
-  computeLossInOrder,
-  readGiven,
-  type GivenBalancing,
-  type GivenOrder,
-} from '../../../src-workers/predict/dealing/given.ts';
+import * as given from '../../../src-workers/predict/dealing/given.ts';
 import { computeMean } from '../../../src-workers/predict/depth/discrete-law.ts';
 import { countSliceUnits } from '../../../src-workers/predict/depth/padded.ts';
 import { makeGivenLengths, makeUnitLaw, repeatUnits } from '../../../src-workers/predict/ordered.ts';
 import { forAll, forAllOf, whole } from '../../for-all.ts';
 import { dealingOf } from './oracle.ts';
 
+const { computeLossInOrder, readGiven } = given;
 const ROOT = join(import.meta.dirname, '../../..');
 
 function bruteForce(lengths: readonly number[], n: number) {
@@ -65,6 +55,9 @@ it('losses in the given order are null if the workload has no order', async () =
   expect(unwrap(await workloadLoss('geometric(0.1)', [32], ROOT)).rows[0].givenOrder).toBeNull();
 });
 
+const lengthsOf = (maxLength: number) =>
+  fc.array(whole(0, 30), { minLength: 1, maxLength }).map((lengths) => Float64Array.from(lengths));
+
 it('losses in the given order equal those of the units one by one, whether repeated or cut off', () =>
   forAll(lengthsOf(40), whole(1, 400), whole(1, 33), (lengths, units, n) => {
     const expected = bruteForce(Array.from(repeatUnits(lengths, units)), n);
@@ -73,11 +66,12 @@ it('losses in the given order equal those of the units one by one, whether repea
     expect(found.meanLoss).toBeNear(expected.meanLoss, 1e-12);
   }));
 
-function lengthsOf(maxLength: number) {
-  return fc.array(whole(0, 30), { minLength: 1, maxLength }).map((lengths) => Float64Array.from(lengths));
+/** Returns the order of units that repeat lengths, without balancing. */
+function arranged(lengths: Float64Array, units: number, n: number) {
+  return arrangeUnits(lengths, units, makeUnitLaw('x', makeGivenLengths(lengths), units), { kind: 'none' }, n);
 }
 
-const balancing: fc.Arbitrary<GivenBalancing> = fc.oneof(
+const balancing: fc.Arbitrary<given.GivenBalancing> = fc.oneof(
   fc.constant({ kind: 'none' } as const),
   whole(1, 50).map((units) => ({ kind: 'window-sort', units }) as const),
   whole(1, 5).map((k) => ({ kind: 'quantile-buckets', k }) as const),
@@ -102,7 +96,7 @@ const launch = fc
     const slotsPerBlock = n * W - Math.min(missing, n - 1);
     const gridBlocks = Math.ceil(units / (slotsPerBlock * rounds));
     const law = makeUnitLaw('x', makeGivenLengths(lengths), units);
-    const dealing: Dealing = { ...dealingOf(units, n, W, rounds), slotsPerBlock, gridBlocks, loop, setupIterations };
+    const dealing = { ...dealingOf(units, n, W, rounds), slotsPerBlock, gridBlocks, loop, setupIterations };
     return { lengths, law, kind, dealing };
   });
 
@@ -144,18 +138,18 @@ describe('a given order', () => {
       const order = arrangeUnits(lengths, units, law, kind, n);
       const blocks = listBlocks(computeGivenLaunch(order, dealing, 1).depths, W);
       expect(blocks.lives.length).toBe(G);
-      const scratch = getDealingScratch(dealing);
+      const scratch = deal.getDealingScratch(dealing);
       const { lengthAt } = readGiven(order, dealing);
       // This reader reads units one by one, and knows nothing about the order.
       const longestOf = (position: number, count: number) =>
         Math.max(...Array.from({ length: Math.min(count, units - position) }, (_, i) => lengthAt(position + i)));
-      const plain: UnitOrder = {
+      const plain: deal.UnitOrder = {
         lengthAt,
-        longestSum: (first, count, stride) => sumLongest(longestOf, units, first, count, stride),
+        longestSum: (first, count, stride) => deal.sumLongest(longestOf, units, first, count, stride),
         ascends: () => false,
       };
       for (let block = 0; block < G; block++) {
-        const expected = Array.from({ length: W }, (_, g) => computeGroupDepth(plain, dealing, block, g, scratch));
+        const expected = Array.from(Array(W).keys(), (g) => deal.computeGroupDepth(plain, dealing, block, g, scratch));
         expected.sort((a, b) => a - b);
         expect(Array.from(blocks.depths.subarray(block * W, (block + 1) * W).sort())).toEqual(expected);
         expect(blocks.lives[block]).toBe(expected[W - 1]);
@@ -166,10 +160,8 @@ describe('a given order', () => {
   it('has a trend if some parts of a launch have more work, however the launch is dealt', () => {
     const rising = Float64Array.from({ length: 4096 }, (_, i) => 1 + Math.floor(i / 64));
     const even = Float64Array.from({ length: 4096 }, (_, i) => 1 + ((i * 37) % 64));
-    const trendOf = (lengths: Float64Array, units: number, rounds: number): boolean => {
-      const law = makeUnitLaw('x', makeGivenLengths(lengths), units);
-      return hasTrend(arrangeUnits(lengths, units, law, { kind: 'none' }, 32), dealingOf(units, 32, 2, rounds));
-    };
+    const trendOf = (lengths: Float64Array, units: number, rounds: number): boolean =>
+      hasTrend(arranged(lengths, units, 32), dealingOf(units, 32, 2, rounds));
     expect(trendOf(rising, 4096, 1)).toBe(true);
     expect(trendOf(even, 4096, 1)).toBe(false);
     // If the order repeats many times, each part of the launch has the same lengths.
@@ -183,9 +175,8 @@ describe('a given order', () => {
     // One unit is far longer than all others.
     const lengths = Float64Array.from({ length: 2 ** 17 }, (_, i) => (i === 77_777 ? 5000 : 1 + ((i * 7919) % 37)));
     const units = 2 ** 18;
-    const dealing: Dealing = { ...dealingOf(units, 32, 4, 2), loop };
-    const law = makeUnitLaw('x', makeGivenLengths(lengths), units);
-    const order = arrangeUnits(lengths, units, law, { kind: 'none' }, 32);
+    const dealing: deal.Dealing = { ...dealingOf(units, 32, 4, 2), loop };
+    const order = arranged(lengths, units, 32);
     const all = listBlocks(computeGivenLaunch(order, dealing, 1).depths, 4);
     const meanLength = Array.from(order.lengths).reduce((a, b) => a + b) / 2 ** 17;
     const { depths, weights } = computeGivenLaunch(order, dealing, meanLength, true);
@@ -196,10 +187,8 @@ describe('a given order', () => {
     const total = weights!.reduce((a, b) => a + b);
     expect(total).toBeNear(1024, 1e-9);
     const mean = blocks.means.reduce((sum, own, at) => sum + own * weights![at], 0) / total;
-    expect(mean * 1024).toBeNear(
-      all.means.reduce((a, b) => a + b),
-      0.01,
-    );
+    const sum = all.means.reduce((a, b) => a + b);
+    expect(mean * 1024).toBeNear(sum, 0.01);
     // A launch scales the depths, and the cached order must not contain this scaling.
     const again = computeGivenLaunch(order, dealing, meanLength, true);
     expect(listBlocks(again.depths, 4).means).toEqual(blocks.means);
@@ -209,8 +198,7 @@ describe('a given order', () => {
     const lengths = Float64Array.from({ length: 5000 }, (_, i) => (i % 4999 === 0 ? 4000 : 1 + (i % 37)));
     const units = 400_000;
     const dealing = dealingOf(units, 1, 4, 1);
-    const law = makeUnitLaw('x', makeGivenLengths(lengths), units);
-    const { depths } = computeGivenLaunch(arrangeUnits(lengths, units, law, { kind: 'none' }, 1), dealing, 1);
+    const { depths } = computeGivenLaunch(arranged(lengths, units, 1), dealing, 1);
     const blocks = listBlocks(depths, 4);
     expect(blocks.lives.length).toBeLessThan(dealing.gridBlocks / 2);
     let life = 0;
@@ -223,10 +211,7 @@ describe('a given order', () => {
   });
 });
 
-function orderOf(lengths: readonly number[], units: number): GivenOrder {
-  const own = Float64Array.from(lengths);
-  return arrangeUnits(own, units, makeUnitLaw('lengths', makeGivenLengths(own), units), { kind: 'none' }, 1);
-}
+const orderOf = (lengths: readonly number[], units: number) => arranged(Float64Array.from(lengths), units, 1);
 
 /** Simulates, iteration by iteration, groups of lanes that fetch until nothing is left. */
 function playedByIteration(
@@ -234,9 +219,8 @@ function playedByIteration(
   units: number,
   { groups, lanes, perFetch, setup }: { groups: number; lanes: number; perFetch: number; setup: number },
 ) {
-  const slots = Array.from({ length: groups }, () => {
-    return { wait: 0, lanes: Array.from({ length: lanes }, () => ({ left: 0, held: 0, next: 0 })) };
-  });
+  const idle = () => Array.from({ length: lanes }, () => ({ left: 0, held: 0, next: 0 }));
+  const slots = Array.from({ length: groups }, () => ({ wait: 0, lanes: idle() }));
   let [taken, starts, fetches, active] = [0, 0, 0, true];
   while (active) {
     active = false;
@@ -298,25 +282,17 @@ describe('the units that groups fetch from a given order', () => {
       },
     ));
 
-  it('lose no work: it is either done or still left when the units run out', () => {
-    forAll(
-      fc.array(whole(0, 30), { minLength: 1, maxLength: 200 }),
-      whole(1, 40),
-      whole(1, 20),
-      (lengths, lanes, unitsPerLane) => {
-        const units = lanes * unitsPerLane * 16;
-        const { depth, iterations } = readFetchedOrder(orderOf(lengths, units), 1, lanes).group(unitsPerLane, 0);
-        const mean =
-          Array.from({ length: units }, (_, i) => lengths[i % lengths.length]).reduce((a, b) => a + b) / units;
-        const longest = Math.max(...lengths);
-        // The lanes of a group need at least the mean of their work, and at most one unit more.
-        expect(computeMean(depth.values, depth.survival)).toBeGreaterThanOrEqual(unitsPerLane * mean - 1e-6);
-        expect(depth.values.at(-1)).toBeLessThanOrEqual(unitsPerLane * mean + longest + 1e-6);
-        expect(iterations).toBeLessThanOrEqual(unitsPerLane * mean + 1e-6);
-        depth.survival.forEach((above, i) => expect(above).toBeWithin(0, i === 0 ? 1 : depth.survival[i - 1]));
-      },
-    );
-  });
+  it('lose no work: it is either done or still left when the units run out', () =>
+    forAll(lengthsOf(200), whole(1, 40), whole(1, 20), (lengths, lanes, unitsPerLane) => {
+      const units = lanes * unitsPerLane * 16;
+      const { depth, iterations } = readFetchedOrder(arranged(lengths, units, 1), 1, lanes).group(unitsPerLane, 0);
+      const mean = repeatUnits(lengths, units).reduce((a, b) => a + b) / units;
+      // The lanes of a group need at least the mean of their work, and at most one unit more.
+      expect(computeMean(depth.values, depth.survival)).toBeGreaterThanOrEqual(unitsPerLane * mean - 1e-6);
+      expect(depth.values.at(-1)).toBeLessThanOrEqual(unitsPerLane * mean + Math.max(...lengths) + 1e-6);
+      expect(iterations).toBeLessThanOrEqual(unitsPerLane * mean + 1e-6);
+      depth.survival.forEach((above, i) => expect(above).toBeWithin(0, i === 0 ? 1 : depth.survival[i - 1]));
+    }));
 
   it('end with those that are fetched last, so long units matter at the end of the order and not at its beginning', () => {
     const short = Array.from({ length: 4000 }, () => 5);
@@ -332,11 +308,9 @@ describe('the units that groups fetch from a given order', () => {
   it('start at different times less often if neighbours are alike, in a part of the groups as in all', () => {
     const random = mersenneTwister(4);
     const alike = Array.from({ length: 1 << 17 }, (_, i) => 10 + ((i >> 9) % 20));
-    const shuffled = alike
-      .map((length) => ({ length, at: random() }))
-      .sort((a, b) => a.at - b.at)
-      .map(({ length }) => length);
-    const startsOf = (lengths: number[], units: number): number =>
+    const drawn = alike.map((length) => ({ length, at: random() }));
+    const shuffled = drawn.sort((a, b) => a.at - b.at).map(({ length }) => length);
+    const startsOf = (lengths: number[], units: number) =>
       readFetchedOrder(orderOf(lengths, units), 1, 32).group(16, 2).starts;
     expect(startsOf(alike, 1 << 17)).toBeLessThan(0.4 * startsOf(shuffled, 1 << 17));
     // The simulation plays only a part of the groups of the longer order, but all groups of the shorter one.
@@ -346,9 +320,8 @@ describe('the units that groups fetch from a given order', () => {
   it('have the mean loss of the order if a group fetches for all its lanes', () => {
     const lengths = Array.from({ length: 1000 }, (_, i) => 1 + ((i * 37) % 90) + (i % 7));
     const order = orderOf(lengths, 5000);
-    expect(readFetchedOrder(order, 'group', 16).meanLoss).toBe(
-      computeLossInOrder(Float64Array.from(lengths), 5000, 16).meanLoss,
-    );
+    const { meanLoss } = computeLossInOrder(Float64Array.from(lengths), 5000, 16);
+    expect(readFetchedOrder(order, 'group', 16).meanLoss).toBe(meanLoss);
     expect(readFetchedOrder(order, 4, 16).meanLoss).toBeNull();
   });
 });

@@ -33,18 +33,10 @@ const predict = (plan: SweepPlan, caches: Caches = createCaches(createBudget(2 *
 describe('what a thread keeps', () => {
   it.each(['geometric(0.1)', 'mtx:ca-GrQc.mtx'])('holds the laws of %s for any axes', async (lengths) => {
     // Without phases and data, laws do not depend on the pace of a launch, and paces need no memory.
-    const all = await planOf(
-      oneDesign({
-        workload: { lengths, units: 20_000 },
-        axes: {
-          threadsPerUnit: [1, 4],
-          loop: ['nested', 'flattened'],
-          balancing: ['none', 'shuffle', 'best-buckets(4)', 'window-sort(64)', 'full-sort', 'dynamic-fetch', 'padded'],
-          blockThreads: [64, 96, 256],
-          unitsPerThread: [1, 2, 5],
-        },
-      }),
-    );
+    const orders = 'none shuffle best-buckets(4) window-sort(64) full-sort dynamic-fetch padded'.split(' ');
+    const sizes = { threadsPerUnit: [1, 4], blockThreads: [64, 96, 256], unitsPerThread: [1, 2, 5] };
+    const axes = { loop: ['nested' as const, 'flattened' as const], balancing: orders, ...sizes };
+    const all = await planOf(oneDesign({ workload: { lengths, units: 20_000 }, axes }));
     const caches = createCaches(createBudget(2 ** 26));
     predict(all, caches);
     const laws = caches.budget.used;
@@ -95,13 +87,10 @@ describe('what a thread keeps', () => {
   });
 
   it('counts the paces of a kernel with phases, and predicts the same without room for them', async () => {
-    const plan = await planOf(
-      oneDesign({
-        workload: { lengths: 'geometric(0.1)', units: 50_000 },
-        kernel: { ...KERNEL, bytesPerIteration: 8, unit: { instructions: 30, bytes: 8 } },
-        axes: { threadsPerUnit: [1, 4, 16], blockThreads: [64, 128, 256], balancing: ['none', 'full-sort'] },
-      }),
-    );
+    const workload = { lengths: 'geometric(0.1)', units: 50_000 };
+    const kernel = { ...KERNEL, bytesPerIteration: 8, unit: { instructions: 30, bytes: 8 } };
+    const axes = { threadsPerUnit: [1, 4, 16], blockThreads: [64, 128, 256], balancing: ['none', 'full-sort'] };
+    const plan = await planOf(oneDesign({ workload, kernel, axes }));
     const caches = createCaches(createBudget(2 ** 24));
     const times = predict(plan, caches);
     const before = caches.budget.used;

@@ -10,7 +10,6 @@ import { orderByTiles } from '../../../src-workers/predict/dealing/tiles.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { makeGivenLengths, makeUnitLaw } from '../../../src-workers/predict/ordered.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
-import { predictChunk } from '../../../src-workers/predict/ranges.ts';
 import { simulateDesign } from '../../../src-workers/simulate/simulate-design.ts';
 import { oneDesign, planOf, predicted } from '../sweep-plans.ts';
 import { gpu } from '../../catalogue.ts';
@@ -44,26 +43,20 @@ function countedLosses(width: number, height: number, threads: number, across: n
 
 describe('the order of an image by tiles', () => {
   it.each([
-    [256, 128, 256, 16, 1],
-    [200, 150, 256, 16, 1],
-    [200, 150, 96, 8, 1],
-    [200, 150, 1024, 32, 1],
-    [130, 70, 128, 16, 4],
-  ])(
-    '%i × %i pixels, blocks of %i threads, %i wide, %i per unit: losses counted thread by thread',
-    async (width, height, threads, across, u) => {
-      const study = oneDesign({
-        workload: image(width, height),
-        axes: { blockThreads: [threads], blockWidth: [across], threadsPerUnit: [u] },
-      });
-      const { aggregateLoss, meanLoss, invalidReason } = predictChunk(createPredictor(await planOf(study)), 0, 1);
-      expect(invalidReason[0]).toBe(0);
-      const counted = countedLosses(width, height, threads, across, u);
-      // Columns store losses in single precision.
-      expect(aggregateLoss[0]).toBeNear(counted.aggregateLoss, 2 ** -23);
-      expect(meanLoss[0]).toBeNear(counted.meanLoss, 2 ** -23);
-    },
-  );
+    { width: 256, height: 128, threads: 256, across: 16, u: 1 },
+    { width: 200, height: 150, threads: 256, across: 16, u: 1 },
+    { width: 200, height: 150, threads: 96, across: 8, u: 1 },
+    { width: 200, height: 150, threads: 1024, across: 32, u: 1 },
+    { width: 130, height: 70, threads: 128, across: 16, u: 4 },
+  ])('has the losses that are counted thread by thread: %j', async ({ width, height, threads, across, u }) => {
+    const axes = { blockThreads: [threads], blockWidth: [across], threadsPerUnit: [u] };
+    const { columns } = await predicted(oneDesign({ workload: image(width, height), axes }));
+    expect(columns.invalidReason[0]).toBe(0);
+    const counted = countedLosses(width, height, threads, across, u);
+    // Columns store losses in single precision.
+    expect(columns.aggregateLoss[0]).toBeNear(counted.aggregateLoss, 2 ** -23);
+    expect(columns.meanLoss[0]).toBeNear(counted.meanLoss, 2 ** -23);
+  });
 
   it('is the plain order if a block is one row whose width divides the image', async () => {
     const study = oneDesign({
@@ -97,15 +90,11 @@ describe('the order of an image by tiles', () => {
   });
 
   it('is within a few percent of the event simulation, and never below its bounds', async () => {
+    const blocks = { blockThreads: [64, 256, 704], blockWidth: [null, 8, 16] };
     const study = oneDesign({
       workload: image(300, 200),
       devices: ['nvidia-a100-sxm4-40gb', 'amd-rx-7900-xtx'],
-      axes: {
-        blockThreads: [64, 256, 704],
-        blockWidth: [null, 8, 16],
-        loop: ['nested', 'flattened'],
-        unitsPerThread: [1, 4],
-      },
+      axes: { ...blocks, loop: ['nested', 'flattened'], unitsPerThread: [1, 4] },
     });
     const { predictor, columns } = await predicted(study);
     const { timeMs } = columns;

@@ -4,8 +4,7 @@ import { solveSymmetric } from '../../../src-workers/numeric/symmetric.ts';
 import { makeAxis, createProcess, fitWidths, type Field } from '../../../src-workers/tune/process.ts';
 
 const SIDE = 6;
-const at = (from: (index: number) => number): Float64Array =>
-  Float64Array.from({ length: SIDE ** 2 }, (_, i) => from(i));
+const at = (from: (index: number) => number) => Float64Array.from(Array(SIDE ** 2).keys(), from);
 const field: Field = {
   axes: [makeAxis(at((i) => Math.floor(i / SIDE)), false), makeAxis(at((i) => i % SIDE), true)],
   line: at((i) => (i % 7) / 3),
@@ -14,13 +13,12 @@ const field: Field = {
 const widths = Float64Array.from([0.1, -2, -0.5, -0.7, 0.3]);
 
 function covariance(one: number, other: number): number {
-  const r =
-    (Math.sqrt(5) / Math.exp(widths[3])) * (Math.abs(Math.floor(one / SIDE) - Math.floor(other / SIDE)) / (SIDE - 1));
+  const apart = Math.abs(Math.floor(one / SIDE) - Math.floor(other / SIDE)) / (SIDE - 1);
+  const r = (Math.sqrt(5) / Math.exp(widths[3])) * apart;
   const names = one % SIDE === other % SIDE ? 0 : Math.sqrt(5) / Math.exp(widths[4]);
   const along = [r, names].map((d) => 0.4 + 0.6 * (1 + d + d ** 2 / 3) * Math.exp(-d));
-  return (
-    1 + Math.exp(2 * widths[0]) * along[0] * along[1] + Math.exp(2 * widths[2]) * field.line[one] * field.line[other]
-  );
+  const line = Math.exp(2 * widths[2]) * field.line[one] * field.line[other];
+  return 1 + Math.exp(2 * widths[0]) * along[0] * along[1] + line;
 }
 
 describe('a process over designs', () => {
@@ -28,9 +26,8 @@ describe('a process over designs', () => {
   const noise = 0.02;
   const z = Float64Array.from([1, -0.5, 0.3, -1.2]);
   const own = Math.exp(2 * widths[1]);
-  const matrix = known.map((one, i) =>
-    known.map((other, j) => covariance(one, other) + (i === j ? own + noise + 1e-6 : 0)),
-  );
+  const ofOwn = own + noise + 1e-6;
+  const matrix = known.map((one) => known.map((other) => covariance(one, other) + (one === other ? ofOwn : 0)));
   const process = createProcess(field, widths);
   for (const design of known) process.add(design, noise);
 
@@ -63,12 +60,9 @@ describe('fitWidths', () => {
   const fitted = (value: (i: number) => number) =>
     fitWidths(field, { designs, z: at(value), noise: new Float64Array(SIDE ** 2) });
 
-  it('finds a long length scale for an axis without effect', () => {
+  it('finds a long length scale for an axis without effect, short ones for unexplained times, and a line for times like the prediction', () => {
     const [, , , first, second] = fitted((i) => Math.sin(Math.floor(i / SIDE) * 1.3));
     expect(second).toBeGreaterThan(first + 1);
-  });
-
-  it('finds short length scales for unexplained times, and a line for times in proportion to the prediction', () => {
     const noisy = fitted(() => standardNormal(uniform));
     const lined = fitted((i) => 2 * field.line[i] - 2);
     expect(noisy[3]).toBeLessThan(lined[3] - 1);
