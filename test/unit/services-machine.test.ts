@@ -1,8 +1,12 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
-import { NODE_NEEDED } from '../../src-main/hosts/runtimes.mjs';
+import { engineEnvironment, NODE_NEEDED } from '../../src-main/hosts/runtimes.mjs';
 import { machineText, thisMachine } from '../../src-main/services/machine/machine.ts';
 import { designsPerMs, withSweep, type FinishedSweep } from '../../src-main/services/sweeps/pace.ts';
+import { isOrderAware, takesMiddles } from '../../src-main/services/version.ts';
+import { childEnvironment } from '../../src-workers/bench/parent.ts';
+
+afterEach(() => vi.unstubAllEnvs());
 
 it('the machine of a run is described with the meaning of its numbers, and is the device of an import, if its file names one', () => {
   const known = { host: 'box', platform: 'linux 6.1', cpu: 'Xeon', cores: 2, node: 'v24.21.0' };
@@ -32,4 +36,31 @@ describe('the pace of predictions', () => {
     expect([after(large, slow), after(slow), after(large, run(1_000_000, 10_000))]).toEqual([200, 0.5, 100]);
     expect(after(large, ...Array.from({ length: 5 }, () => run(400_000, 4000)))).toBe(100);
   });
+});
+
+it('a saved run means what it meant in the version that made it', () => {
+  const versions = [undefined, 'other 9.9', 'composite 2.9', 'composite 3', 'composite 4.1', 'composite 4.2', 'composite 4.10', 'composite 5.0']; // prettier-ignore
+  expect(versions.map(isOrderAware)).toEqual([false, false, false, true, true, true, true, true]);
+  expect(versions.map(takesMiddles)).toEqual([false, false, false, false, false, true, true, true]);
+});
+
+function childOf(engine: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  for (const [name, value] of Object.entries(engine)) vi.stubEnv(name, value);
+  return childEnvironment();
+}
+
+it('the engine keeps its settings from the programs that it measures', () => {
+  const engine = engineEnvironment({ PATH: '/bin' });
+  expect(engine).toMatchObject({ PATH: '/bin', MALLOC_ARENA_MAX: expect.stringMatching(/^\d+$/) as string });
+  const child = childOf(engine);
+  expect(child).toMatchObject({ PATH: '/bin' });
+  expect(Object.keys(child)).not.toContain('MALLOC_ARENA_MAX');
+  expect(Object.keys(child)).not.toContain('LOCKSTEP_ENGINE_ONLY');
+});
+
+it('the engine and its programs have the settings of the user', () => {
+  const mine = { PATH: '/bin', MALLOC_ARENA_MAX: '7' };
+  const engine = engineEnvironment(mine);
+  expect(engine).toMatchObject(mine);
+  expect(childOf(engine)).toMatchObject(mine);
 });
