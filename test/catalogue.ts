@@ -8,7 +8,6 @@ import type { CpuDevice, Device, GpuDevice } from '../src-workers/domain/device.
 const DB = join(import.meta.dirname, '../db');
 const readJson = (path: string): unknown => JSON.parse(readFileSync(join(DB, path), 'utf8'));
 
-/** Reads the devices of one file of the catalogue. */
 export const devicesIn = <Kind extends Device = GpuDevice>(file: string): Kind[] =>
   readJson(`devices/${file}.json`) as Kind[];
 

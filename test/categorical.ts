@@ -2,7 +2,6 @@ import { unwrap } from '../src-workers/domain/result.ts';
 import type { LengthLaw } from '../src-workers/domain/workload.ts';
 import { categoricalLaw } from '../src-workers/models/workload/laws.ts';
 
-/** Makes a law of a few lengths, each with its probability. */
 export const categorical = (probabilities: Readonly<Record<number, number>>): LengthLaw =>
   unwrap(
     categoricalLaw(

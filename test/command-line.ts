@@ -24,7 +24,6 @@ export async function captured(
   return { status, out, err };
 }
 
-/** Runs the whole command line in this process. */
 export const lockstep = (...args: readonly string[]): Promise<Outcome> => captured((terminal) => main(args, terminal));
 
 /**

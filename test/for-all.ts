@@ -11,7 +11,6 @@ export function forAll<Values extends [unknown, ...unknown[]]>(...property: Prop
   fc.assert(fc.property(...property));
 }
 
-/** Works like `forAll`, with another number of inputs. */
 export const forAllOf =
   (numRuns: number) =>
   <Values extends [unknown, ...unknown[]]>(...property: Property<Values>): void =>
@@ -23,8 +22,6 @@ export const forAllAsync =
   <Values extends [unknown, ...unknown[]]>(...property: Property<Values, Promise<void>>): Promise<void> =>
     fc.assert(fc.asyncProperty(...property), { numRuns });
 
-/** Generates whole numbers from `min` to `max`. */
 export const whole = (min: number, max: number): fc.Arbitrary<number> => fc.integer({ min, max });
 
-/** Generates numbers from `min` to `max`. */
 export const real = (min: number, max: number): fc.Arbitrary<number> => fc.double({ min, max, noNaN: true });

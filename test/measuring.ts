@@ -16,7 +16,6 @@ export function designOf(change: Partial<Design> = {}): Design {
   };
 }
 
-/** Makes a case for a design that is not part of a sweep. */
 export function unitLoop(id: string, change: Partial<Design>, residentBlocks: number | null = null): BenchCase {
   return {
     id,

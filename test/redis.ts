@@ -55,7 +55,6 @@ export async function startRedis(folder: string, more: Readonly<Record<string, s
   };
 }
 
-/** Returns an unused port of this machine. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -67,7 +66,6 @@ export async function freePort(): Promise<number> {
 
 export interface CommandProcess {
   readonly child: ChildProcess;
-  /** Returns what the process has written to standard error. */
   said(): string;
   kill(): Promise<void>;
 }

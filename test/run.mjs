@@ -76,15 +76,12 @@ function report(label, counts, start, output) {
   if (counts.failed) process.stdout.write(`${failures(output).trim().replaceAll(/^/gm, '    ')}\n`);
 }
 
-/**
- * Returns the output of Vitest or Playwright from its list of failures on. Returns all output if there is no such list.
- */
+/** Returns the output of Vitest or Playwright from its list of failures on, or all of it without such a list. */
 function failures(/** @type {string} */ output) {
   const start = output.search(/^ *(?:⎯+ *Failed (?:Tests|Suites)|1\) \[)/m);
   return start === -1 ? output : output.slice(start);
 }
 
-/** Lists the tools that this machine lacks. */
 const missing = () =>
   /** @type {(keyof typeof TOOLS)[]} */ (Object.keys(TOOLS)).filter((name) => findTool(name) === null);
 
@@ -140,7 +137,6 @@ function lastLine(/** @type {string} */ output, /** @type {number} */ code) {
   return lines.findLast((line) => /error|failed|unable/i.test(line)) ?? `it ended with ${code}`;
 }
 
-/** Runs a check that passes or fails as a whole. */
 async function check(/** @type {string} */ label, /** @type {string} */ command) {
   const start = performance.now();
   const { code, output } = await run(command);
@@ -197,7 +193,6 @@ const ofPlaywright = (
 
 mkdirSync(results, { recursive: true });
 
-/** Prints the total, and how to get missing tools. */
 function end(/** @type {readonly string[]} */ notes = []) {
   for (const line of notes) say(line);
   say(`${total.passed} passed, ${total.failed} failed${total.skipped ? `, ${total.skipped} skipped` : ''}`);

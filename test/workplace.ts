@@ -67,7 +67,6 @@ export function useEngines(more: Partial<EngineOptions> = {}) {
   };
 }
 
-/** Saves a study and predicts its space. */
 export async function sweep(engine: OpenEngine, study: StudyFile): Promise<RunSummary> {
   const { id } = unwrap(await engine.call('studies.save', { study }));
   return ended(engine, 'runs.start', { studyId: id });
@@ -76,9 +75,7 @@ export async function sweep(engine: OpenEngine, study: StudyFile): Promise<RunSu
 /** An engine on an empty database. It is open while the tests of a file or of a `describe` run. */
 export interface Bench {
   readonly engine: OpenEngine;
-  /** Calls a procedure that must succeed. */
   call<Name extends ProcedureName>(name: Name, input: unknown): Promise<ProcedureOutput<Name>>;
-  /** Saves a study, predicts its space and returns the run's id. */
   run(study: StudyFile): Promise<number>;
   render(runId: number, format: string, more?: object): Promise<ExportDocument>;
 }

@@ -46,7 +46,6 @@ export function compareTimes(earlier: Float64Array, later: Float64Array, uniform
 const git = (...args: string[]): string =>
   execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
 
-/** Returns the commit of a name, or the reason why there is none. */
 function findRevision(name: string): { readonly commit: string } | { readonly missing: string } {
   const names = name === 'last' ? ['v*', 'HEAD~1'] : [name];
   for (const one of names) {
@@ -63,7 +62,6 @@ function findRevision(name: string): { readonly commit: string } | { readonly mi
   return { missing: shallow ? nothing : unknown };
 }
 
-/** Runs the benchmark once in a folder and returns the time of each case, ms. */
 function timesIn(folder: string): ReadonlyMap<string, number> {
   const said = execFileSync(process.execPath, [BENCH], { cwd: folder, encoding: 'utf8' });
   const lines = said.trim().split('\n').map((line) => JSON.parse(line) as { name: string; ms: number }); // prettier-ignore

@@ -31,9 +31,7 @@ const { values: options } = parseArgs({
   },
 });
 
-/**
- * Half width of the 95 % interval of the simulated mean, as a fraction. It corresponds to a standard error of 0.5 %.
- */
+/** Half width of the 95 % interval of the simulated mean, as a fraction: a standard error of 0.5 %. */
 const HALF_WIDTH = 0.0098;
 const MAX_REPLICATIONS = 400;
 

@@ -136,17 +136,14 @@ export function randomDesign(random: Random, maxGroupEnds = 2e6): RandomDesign {
   }
 }
 
-/** Prepares the prediction of a launch of independent work groups. */
 export function prepareLaunch(launch: IndependentLaunch): ReturnType<typeof makePlainLaunch> {
   const block = prepareBlockLaw(launch.depth, launch.groupsPerBlock);
   const residency = makeResidency(block, launch.residentBlocks, launch.cyclesPerIteration, launch.schedulers);
   return makePlainLaunch(residency, launch.gridBlocks, launch.multiprocessors);
 }
 
-/** Returns the expected time of a launch, in cycles. */
 export const predictCycles = (launch: IndependentLaunch): number => computeLaunchCycles(prepareLaunch(launch));
 
-/** Simulates a launch several times. */
 export const simulateCycles = (
   { depth, ...device }: IndependentLaunch,
   options: ReplicationOptions,

@@ -17,12 +17,10 @@ export interface MeasuredTimes {
   readonly microseconds: Float64Array;
 }
 
-/** Returns the matrices that have a time in a column, and these times. */
 export function measuredTimes(matrices: readonly MatrixSummary[], column: Float64Array): MeasuredTimes {
   return { matrices: matrices.filter((_, i) => column[i] > 0), microseconds: column.filter((time) => time > 0) };
 }
 
-/** Returns the times of all matrices outside a fold. */
 export const outside = (times: MeasuredTimes, fold: number): MeasuredTimes => pick(times, outsideFold(times, fold));
 
 /**
@@ -38,9 +36,7 @@ const ITERATIONS = 8;
 /** Largest change of a parameter in one iteration, in units of ln. */
 const LONGEST_MOVE = 1;
 
-/**
- * Logarithms of predicted over measured times, and their derivatives with respect to the logarithms of the parameters.
- */
+/** Logarithms of predicted over measured times, and their derivatives by the logarithms of the parameters. */
 interface Linearised {
   readonly residuals: Float64Array;
   readonly slopes: readonly Float64Array[];

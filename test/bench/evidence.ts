@@ -35,9 +35,7 @@ const { values: options } = parseArgs({
 const root = join(import.meta.dirname, '..', '..');
 const folder = join(root, 'db', 'evidence');
 
-/**
- * Number of digits of saved parameters. More digits would mean nothing, because the standard errors are at least 1 %.
- */
+/** Number of digits of saved parameters, whose standard errors are at least 1 %. */
 const DIGITS = 4;
 const rounded = (_key: string, value: unknown): unknown =>
   typeof value === 'number' ? Number(value.toPrecision(DIGITS)) : value;

@@ -91,8 +91,6 @@ const SIZES = options.tiny
   ? { designs: 4, calibration: 4, repeats: 2, warmUps: 0, units: 256, tuned: 8 }
   : { designs: 200, calibration: 40, repeats: 7, warmUps: 2, units: Infinity, tuned: 40 };
 
-// -- What was done before --------------------------------------------------------------------------------------------
-
 interface StepRecord {
   readonly state: 'complete' | 'partial' | 'failed';
   readonly seconds: number;
@@ -111,8 +109,6 @@ const state: State = existsSync(stateFile)
   : { runs: {}, steps: {} };
 const keep = (): void => writeFileSync(stateFile, JSON.stringify(state, null, 1));
 
-// -- Measuring -------------------------------------------------------------------------------------------------------
-
 const engine = unwrap(await openEngine({ databaseFile: join(out, 'lockstep.db'), resourceFolder: ROOT, host: 'cli' }));
 const call = <Name extends ProcedureName>(name: Name, input: ProcedureInput<Name>): Promise<ProcedureOutput<Name>> =>
   callEngine(engine, name, input);
@@ -125,7 +121,6 @@ let problems: string[] = [];
 const leftMs = (): number => Math.max(0, deadline - performance.now());
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Runs one part of a step. A failure is recorded, and the next part continues. */
 async function attempt(what: string, body: () => Promise<void>): Promise<void> {
   try {
     if (leftMs() === 0) throw new Error('not started: the time of this step is used up');
@@ -208,7 +203,6 @@ const counts = ({ runId, cases }: MeasuringDetail) => ({
   failed: cases.filter(({ failure }) => failure !== null).length,
 });
 
-/** Predicts a study on the device. */
 async function swept(key: string, study: StudyFile, folder: string): Promise<number> {
   const workload = { ...study.workload, units: Math.min(study.workload.units, SIZES.units) };
   const own = { ...study, workload, devices: [deviceId()] };
@@ -224,8 +218,6 @@ const agreementOf = ({ spearman: rank, medianError, scale, regret, designs }: Me
   regretOfFirst: regret.find(({ k }) => k === 1)?.fraction ?? null,
   regretOfBestOfFive: regret.find(({ k }) => k === 5)?.fraction ?? null,
 });
-
-// -- The steps -------------------------------------------------------------------------------------------------------
 
 const facts = { target: null as MeasuringTarget | null, deviceId: options.device ?? null };
 function deviceId(): string {
@@ -323,14 +315,12 @@ async function exampleStudies() {
 
 const MATRICES = matrixFiles().filter((path) => !options.tiny || path.endsWith('lp_ship04l.mtx'));
 
-/** Selects, for each column of the evidence of `loops`, the kernels whose best time the column holds. */
 const COLUMNS: Readonly<Record<string, (implementation: string | undefined, threadsPerUnit: number) => boolean>> = {
   thread_mapped: (implementation) => implementation === 'Thread per row',
   group_mapped: (implementation, threads) => implementation === '2 to 32 threads per row' && threads === 32,
   merge_path: (implementation) => implementation === 'Merge path',
 };
 
-/** Returns statistics of the row lengths of a matrix, as columns of the evidence. */
 async function rowFigures(path: string): Promise<readonly number[]> {
   const { rows, columnCount, rowStarts } = unwrap(await readCsr(createReadStream(path), path));
   const lengths = Float64Array.from({ length: rows }, (_, row) => rowStarts[row + 1] - rowStarts[row]).sort();

@@ -21,17 +21,14 @@ const CODE = {
   sass: { sass: readFileSync(join(DATA, 'measured/h100-loops.sass'), 'utf8') },
 };
 
-/** A row of a table whose columns have names. */
 export type Row = Readonly<Record<string, string>>;
 /** A launch of a kernel. Its fields are the columns of its file. */
 export type LoopLaunch = Readonly<Record<string, string | number | null>>;
 
 export const readRows = (file: string): readonly Row[] => parse(readFileSync(file), { columns: true });
-/** Returns the lengths of a law that the simulated and the timed launches share. */
 export const readLengths = (law: string): Float64Array =>
   Float64Array.from(readRows(join(DATA, `cycle-sim/lengths/${law}.csv`)), (row) => Number(Object.values(row)[0]));
 
-/** Returns the cached value of a key. Makes it first if there is none. */
 export function once<Key, Value>(known: Map<Key, Value>, key: Key, make: () => Value): Value {
   let value = known.get(key);
   if (value === undefined) known.set(key, (value = make()));
@@ -84,6 +81,5 @@ export function launchPlan(row: LoopLaunch, { device, kernel, units, ordered }: 
   };
 }
 
-/** Returns the predicted time of one launch, ms. */
 export const predictLaunch = (row: LoopLaunch, launched: Launched): number =>
   predictChunk(createPredictor(launchPlan(row, launched)), 0, 1).timeMs[0];

@@ -33,7 +33,6 @@ export function reportErrors(title: string, rows: readonly Compared[], isOneSpac
   say(`${title.padEnd(42)} ${String(rows.length).padStart(4)}  ${figures.join('  ')}`);
 }
 
-/** Prints the rows with the largest errors, each with its description. */
 export function printWorst<Row extends Compared>(
   rows: readonly Row[],
   count: number,

@@ -42,7 +42,6 @@ export const MEASURED: readonly (readonly [string, string | null, TiledKernel | 
 
 export type Row = Readonly<Record<string, string>>;
 
-/** Returns all configurations that ran. */
 export function measuredRows([name, column]: (typeof MEASURED)[number]): readonly Row[] {
   const file = column === null ? `test/data/spaces/${name}.csv.gz` : `db/evidence/${name}.csv.gz`;
   const all: readonly Row[] = parse(gunzipSync(readFileSync(join(ROOT, file))), { columns: true });

@@ -15,20 +15,13 @@ import { median, sortedQuantile } from '../../src-workers/numeric/statistics.ts'
 import { LAUNCH_FLOOR_MS } from '../../src-workers/predict/constants.ts';
 
 /**
- * Computes how far two predictions must differ for measurements to confirm their order. The error of a ratio of two
- * times is the difference of their ln(predicted/measured), so errors common to both (of the device, of the work)
- * cancel.
+ * Computes how far two predictions must differ for measurements to confirm their order. Errors common to both times (of
+ * the device, of the work) cancel in their ratio.
  */
 
-/**
- * Four of five pairs of measured times have a smaller error. The sign of an error is random. If the predicted times of
- * a pair differ by more, their order is therefore right in at least nine of ten cases.
- */
+/** Four of five pairs have a smaller error. Predictions that differ by more are in the right order in 9 of 10 cases. */
 const BAND_QUANTILE = 0.8;
-/**
- * Limit of the difference between two competing predictions, in units of ln. Predictions that differ by more are never
- * tied, and are often in different regimes.
- */
+/** Predictions that differ by more, in units of ln, are never tied, and are often in different regimes. */
 const COMPETING = Math.log(2);
 /** Smallest number of pairs that determines a quantile. */
 const MIN_PAIRS = 30;
@@ -50,7 +43,6 @@ export function kindOf(implementation: string, device: GpuDevice, matrix: Matrix
 
 type BandKey = Omit<KeptBand, 'fraction' | 'count'>;
 
-/** Collects errors of ratios, grouped by the compared devices and kinds. */
 function collectErrors() {
   const lists = new Map<string, { readonly key: BandKey; readonly errors: number[] }>();
   return {
@@ -127,16 +119,12 @@ export function sweptParameters(
   return known === undefined ? null : { bandwidthFraction: known, startMicroseconds };
 }
 
-/** Returns the times that a sweep predicts for an implementation, one per matrix. */
 export function sweptTimes({ dataset, predicted }: Judged, column: string, by: Basis): readonly (number | null)[] {
   const kept = predicted![dataset.id][column];
   return (by === 'catalogue' && kept.catalogue) || kept.assumed!;
 }
 
-/**
- * Pairs the measured times of a GPU with those predicted from the catalogue, or from the assumptions about an
- * unmeasured GPU.
- */
+/** Pairs measured times with predictions from the catalogue, or from the assumptions about an unmeasured GPU. */
 export function sweptLaunches(judged: Judged, gpu: MeasuredGpu, device: GpuDevice, by: Basis): Launches {
   const { measured } = judged;
   const all = gpu.implementations.flatMap(({ column, implementation }) => {
@@ -169,10 +157,7 @@ export function intervalsOf({ kinds, predicted, measured, startMicroseconds }: L
   });
 }
 
-/**
- * Returns every GPU of a data set. A GPU whose times are too few for a fit counts as unmeasured.
- * @param chipOf finds the id of a chip for a device without a fit
- */
+/** Returns every GPU of a data set. A GPU whose times are too few for a fit counts as unmeasured. */
 function spmvGpus(judged: Judged, chipOf: (device: GpuDevice) => string): readonly SpmvGpu[] {
   const { dataset, devices } = judged;
   return [...dataset.gpus, ...dataset.unseen].map((gpu) => {
@@ -240,10 +225,7 @@ function shapeBands({ id }: LaunchDataset, gpus: readonly ShapeGpu[]): readonly 
   return errors.bands();
 }
 
-/**
- * Returns the lower quartile of several GPUs' lower bounds, the upper quartile of their upper bounds, and the median of
- * their start times.
- */
+/** Returns the outer quartiles of the bounds of several GPUs, and the median of their start times. */
 function unmeasuredInterval(gpus: readonly Launches[]): TimeInterval {
   const all = gpus.map((launches) => intervalsOf(launches)[0]);
   const at = (of: 'low' | 'high' | 'startMicroseconds', part: number): number =>
@@ -253,7 +235,6 @@ function unmeasuredInterval(gpus: readonly Launches[]): TimeInterval {
   return { kind: null, count, ...ends, startMicroseconds: at('startMicroseconds', 0.5) };
 }
 
-/** Returns the errors of the times that a sweep predicts for a device. */
 function agreementOf(
   device: string,
   dataset: string,
@@ -265,10 +246,7 @@ function agreementOf(
   return { device, dataset, kinds, count, medianError, p90Error, intervals };
 }
 
-/**
- * Returns the bands of all data sets, and the errors for each device. The GPU of the data set `loops` has no name, so
- * its times belong to no device. Data sets of losses are left out, because losses are not times.
- */
+/** Returns the bands of all data sets, and the errors for each device. The GPU of the data set `loops` has no name. */
 export async function measuredBands(folder: string, devices: readonly GpuDevice[]): Promise<KeptBands> {
   const byId = new Map(devices.map((device) => [device.id, device]));
   const bands: KeptBand[] = [];

@@ -80,15 +80,10 @@ function search({ trueMs, noise }: Replay, seed: number, { propose, observe, est
   return { measured: found, claim };
 }
 
-// -- A plain Gaussian process ----------------------------------------------------------------------------------------
-
 /** Number of designs that are drawn at random before the Gaussian process chooses. */
 const PLAIN_START = 12;
 
-/**
- * Searches as most tuners do: with a Matérn kernel that has one length scale per coordinate, standardised logarithms
- * and expected improvement, but without predictions.
- */
+/** Searches without predictions: a Matérn kernel with one length scale per coordinate, and expected improvement. */
 function plainSearch({ coordinates, predictedMs }: TuningSpace, seed: number): Search {
   const count = predictedMs.length;
   const axes = coordinates.map(({ values, range }) => makeAxis(values, range === 0));
@@ -136,13 +131,9 @@ function plainSearch({ coordinates, predictedMs }: TuningSpace, seed: number): S
   };
 }
 
-// -- Spaces that were measured in full -------------------------------------------------------------------------------
-
 /** Parameters whose values are names. The values of all other parameters are sizes. */
 const NAMES = /^(read_only|use_|tile_stride|SA$|SB$|between_method)/;
-/**
- * Returns all configurations that ran. A variant that the model does not know has the prediction of the plain kernel.
- */
+/** Returns all configurations that ran. A variant that the model does not know is predicted as the plain kernel. */
 function measuredSpace(one: (typeof MEASURED)[number], isPredicted: boolean): Replay {
   const [name, , kernel, id] = one;
   const rows = measuredRows(one);
@@ -161,8 +152,6 @@ function measuredSpace(one: (typeof MEASURED)[number], isPredicted: boolean): Re
     noise: 0,
   };
 }
-
-// -- Spaces of the predictor -----------------------------------------------------------------------------------------
 
 const MAX_DESIGNS = 1500;
 
@@ -227,8 +216,6 @@ async function example(name: string, id: string): Promise<(seed: number) => Repl
   };
 }
 
-// -- SwiftShader's record --------------------------------------------------------------------------------------------
-
 function swiftshader(): Replay {
   const { rows } = JSON.parse(readFileSync(join(ROOT, 'test/data/measured/swiftshader-ranking.json'), 'utf8')) as {
     rows: { design: Parameters<typeof tuningSpace>[1][number]['design']; measuredMs: number; predictedMs: number }[];
@@ -238,8 +225,6 @@ function swiftshader(): Replay {
   const space = tuningSpace(device, designs, errorDeviation(device));
   return { space, trueMs: Float64Array.from(rows, ({ measuredMs }) => measuredMs), noise: 0 };
 }
-
-// --------------------------------------------------------------------------------------------------------------------
 
 const totals = { claims: 0, kept: 0 };
 

@@ -80,7 +80,6 @@ export function sampleChunk(firstDesign: number, count: number): PredictionChunk
   };
 }
 
-/** Names three designs of the sample as the best. */
 export function sampleBest(): BestDesigns {
   const { count: _count, firstDesign: _first, ...columns } = sampleChunk(0, 100);
   const designs = Uint32Array.from([...columns.invalidReason.keys()].filter((at) => columns.invalidReason[at] === 0).slice(2, 5)); // prettier-ignore

@@ -21,7 +21,6 @@ const withStore = (body: (store: Store) => void): Promise<void> =>
   });
 const DONE = { state: 'complete', elapsedMs: 1 } as const;
 const CANCELLED = { state: 'cancelled', elapsedMs: 1 } as const;
-/** A draft of a run without predictions. */
 const withoutDesigns = (kind: 'sweep' | 'simulate' | 'bench') => {
   return { ...sampleDraft(), axes: null, enumeratedCount: 0, kind };
 };

@@ -2,7 +2,6 @@ import { exampleStudy } from '../catalogue.ts';
 import { expect, open, test } from './fixtures/browser.ts';
 import { choose, drop, predicted, press, tabTo } from './fixtures/page.ts';
 
-/** A GPU whose launches have both kinds of values, and a CPU. */
 const MIXED = {
   ...exampleStudy('spmv-cpu'),
   name: 'Mixed',

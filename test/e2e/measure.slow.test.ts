@@ -13,7 +13,6 @@ const rows = (page: Page) => grid(page).getByRole('row');
 const measureButton = (page: Page) => page.getByRole('button', { name: /^Measure 6 designs/ }).first();
 const sees = (page: Page, text: string | RegExp) => expect(page.getByText(text)).toBeVisible();
 
-/** Opens the set-up, with the page's own GPU chosen. */
 async function setUp(page: Page, count: number, repeats: number): Promise<void> {
   await page.keyboard.press('5');
   await expect(page.getByRole('heading', { name: 'Measure', level: 1 })).toBeVisible();

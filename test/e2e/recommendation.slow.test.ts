@@ -9,7 +9,6 @@ import { ROOT } from './fixtures/program.ts';
 test.use({ viewport: WIDE });
 
 const card = (page: Page): Locator => page.getByRole('region', { name: 'Recommendation' });
-/** Waits until the card has the exact answer for the current study. */
 async function settled(page: Page): Promise<Locator> {
   const answered = card(page).and(page.locator('[aria-busy=false]'));
   await expect(answered.getByRole('button', { name: /^Copy header/ })).toBeEnabled();

@@ -32,20 +32,18 @@ const STEADY = { seed: 3, halfWidth: 0.008, maxReplications: 60 };
 const RULES: Readonly<Record<string, Rule>> = {
   /*
    * Nearly every group contains a pixel that runs to the limit, so multiprocessors end their waves at the same time and
-   * share the blocks of the last wave evenly. When the first multiprocessor was assumed to take all it can hold, these
-   * predictions were up to 50 % too long.
+   * share the blocks of the last wave evenly.
    */
   tied: { ...FEW_WAVES, within: 0.02, isDrawn: true },
   /* A block of 96 threads is one and a half groups if groups are 64 wide. */
   'half-empty': { ...FEW_WAVES, isDrawn: true },
   /* Grids that do not divide the units give their first blocks one more unit per slot. */
   uneven: { ...FEW_WAVES, isDrawn: true },
-  /* One unit more than slots makes one slot slower, not a block. Predictions without this were 11 to 24 % too long. */
+  /* One unit more than slots makes one slot slower, not a block. */
   'one-more': FEW_WAVES,
   /*
    * The blocks of these launches are not independent draws from one law. They have a fixed number of units from each
-   * bucket, one block is the longest, or the units have the order of a window. When they were predicted as draws in any
-   * order, the times were between 20 % too long and almost 50 % too short.
+   * bucket, one block is the longest, or the units have the order of a window.
    */
   ordered: {
     within: 0.08,
@@ -55,14 +53,10 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   /*
    * Groups take their units from one counter, and some multiprocessors have one block more than others. Multiprocessors
-   * with fewer blocks are faster and take more units. When all groups were assumed to take the same number of units,
-   * the predictions were up to 67 % too long.
+   * with fewer blocks are faster and take more units.
    */
   fetched: FEW_WAVES,
-  /*
-   * Predictions for sorted units were 10 to 190 % wrong when rounds were assumed to be independent and all slots equal.
-   * The limit of 12 % is the 95th percentile that test/bench/balancing.ts requires.
-   */
+  /* The limit of 12 % is the 95th percentile that test/bench/balancing.ts requires. */
   sorted: {
     within: 0.12,
     simulation: { seed: 7, halfWidth: 0.015, maxReplications: 40 },
@@ -71,7 +65,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   /*
    * These are the kinds of design that the geometric example recommends, on a quarter of its units. A launch ends with
-   * its longest blocks. When a sample missed these blocks, the predictions were 5 to 12 % too short.
+   * its longest blocks, which a sample must not miss.
    */
   best: { within: 0.035, simulation: { seed: 7, halfWidth: 0.02, maxReplications: 24 } },
   /* Slots take equal shares of the iterations, wherever a unit begins. */

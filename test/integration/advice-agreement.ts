@@ -27,7 +27,6 @@ export const examples = join(root, 'db', 'examples');
 
 export let folder: string;
 export let engine: Engine;
-/** Makes one engine for all tests of a file. */
 export function useEngine(): void {
   folder = testFolder();
   beforeAll(async () => void (engine = await testEngine(join(folder, 'advice.sqlite'), { workers: 2 })));

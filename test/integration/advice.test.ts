@@ -25,7 +25,6 @@ import {
 import { gpu } from '../catalogue.ts';
 
 useEngine();
-/** Asks a procedure of the advice that may refuse. */
 const dispatch = (name: 'recommend' | 'code' | 'uncertainty', input: object) =>
   engine.dispatch(`advice.${name}`, { folder: examples, ...input });
 

@@ -91,7 +91,6 @@ const device = (id: string) => ({ id, backend: 'cpu', available: true, label: 'F
 let pool: Pool;
 beforeAll(() => void (pool = openPool(join(SOURCES, 'worker.ts'), 1, 0)));
 afterAll(() => pool.close());
-/** Starts an agent in this process. */
 async function openAgentOn(redis: RedisSettings, name: string, say: (line: string) => void = () => {}) {
   const programs = { ...programsIn(SOURCES), cpuChildFile: FAKE };
   const agent = unwrap(
@@ -103,7 +102,6 @@ async function openAgentOn(redis: RedisSettings, name: string, say: (line: strin
 
 describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
   let redis: TestRedis;
-  /** An engine without agents, which gives the expected results. */
   let alone: Engine;
   let expected: RunSummary;
   beforeAll(async () => {
@@ -136,7 +134,6 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
     return (await call(engine, 'runs.start', { studyId: id })).runId;
   }
   const columns = async (engine: Engine, id: number) => unwrap(await engine.context.store.loadRunColumns(id));
-  /** Connects to the Redis, until the end of the test. */
   async function connected() {
     const connection = unwrap(await connect(settings()));
     open.push(async () => connection.redis.disconnect());

@@ -56,7 +56,6 @@ function valuesOf(records: readonly BenchRecord[]): Values {
   if (last.type !== 'values') throw new Error('expected values');
   return last.values as Values;
 }
-/** A launch ends with its last thread. */
 function checkEnds({ cores, threadEndNs }: Values, records: readonly BenchRecord[]): void {
   const counted = samplesOf(records).filter(({ warmUp }) => !warmUp);
   expect(threadEndNs).toHaveLength(SMALL.repeats * cores);

@@ -164,10 +164,7 @@ function innerLoop(code: Buffer): InnerLoop | null {
 }
 
 const nvcc = findTool('nvcc')!;
-/**
- * The first is one of the oldest architectures that nvcc 13 knows, and the second one of the newest. nvcc has two
- * compilers, and uses the newer one for architectures from 10.0 on.
- */
+/** nvcc 13 has two compilers, and uses the newer one for architectures from 10.0 on. */
 const ARCHITECTURES = ['sm_75', 'sm_120'];
 /** Architectures for which unit loops are compiled, one for each compiler. */
 const LOOP_ARCHITECTURES = ['sm_80', 'sm_120'];

@@ -72,7 +72,6 @@ async function measured(program: object, more: object = {}): Promise<{ run: RunS
   return { run, found: await call(engine, 'bench.detail', { id: run.id }) };
 }
 const swept = async (study: StudyFile): Promise<number> => (await sweep(engine, study)).id;
-/** Designs of the study, best first. */
 const ranked = async () => (await call(engine, 'ranking.page', { runId, limit: 20 })).rows;
 const ofDesign = (cases: readonly MeasuredCase[], index: number): MeasuredCase =>
   cases.find(({ designIndex }) => designIndex === index)!;

@@ -37,7 +37,6 @@ const printed = async (line: string): Promise<string> => (await run(line)).out;
 /** Runs a command. Expects one JSON document on standard output, nothing on standard error, and exit code 0. */
 const json = async <T>(line: string): Promise<T> => documentOf(await run(`${line} --json`));
 
-/** Fields of a document that are numbers. */
 const numbers = (...names: readonly string[]): Readonly<Record<string, number>> =>
   Object.fromEntries(names.map((name) => [name, expect.any(Number) as number]));
 const table = (csv: string): readonly Readonly<Record<string, string>>[] => parse(csv, { columns: true });

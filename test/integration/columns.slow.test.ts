@@ -14,7 +14,6 @@ import { testFolder } from '../workplace.ts';
  * these programs choose, columns of every type that may contain lengths, and lists, whose sizes are lengths.
  */
 
-/** Returns the codecs and encodings that a file names. */
 const writtenIn = (bytes: Uint8Array): readonly string[] =>
   parquetMetadata(new Uint8Array(bytes).buffer).row_groups.flatMap(({ columns }) =>
     columns.flatMap(({ meta_data }) => [meta_data!.codec, ...meta_data!.encodings]),

@@ -18,7 +18,6 @@ beforeAll(() => {
 afterAll(() => vi.unstubAllEnvs());
 
 const app = join(folder, 'app');
-/** Compiles a source as the program `name` in the folder of the tests. */
 function emulate(name: string, source: string, ...more: readonly string[]): Promise<Outcome> {
   const program = join(folder, name);
   writeFileSync(`${program}.cu`, source);

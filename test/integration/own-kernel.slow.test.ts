@@ -33,10 +33,8 @@ const file = join(folder, 'spmv.kernel.json');
 const { engine, call } = useBench();
 let rows: number;
 let runId: number;
-/** Best design of each entry. */
 let designs: readonly number[];
 
-/** Writes the kernel's manifest under another name, with a change. */
 function manifest(name: string, change: (text: string) => string = (text) => text): string {
   const path = join(folder, name);
   writeFileSync(path, change(readFileSync(file, 'utf8')));

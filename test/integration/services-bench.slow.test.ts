@@ -75,7 +75,6 @@ async function doneCases(engine: Engine, id: number): Promise<readonly MeasuredC
 }
 const caseIds = (cases: readonly MeasuredCase[]): string[] => cases.map(({ case: { id } }) => id);
 
-/** Returns the ids of the first cases, in the order of the run's ranking. */
 async function casesOf(engine: Engine, runId: number): Promise<readonly string[]> {
   const { rows } = await call(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 5 });
   return rows.map(({ designIndex }) => `design-${designIndex}`);

@@ -42,7 +42,6 @@ function daemon(program: string, ...args: readonly string[]): void {
 const slurm = (program: string, ...args: readonly string[]): Promise<Ended> =>
   runToEnd('timeout', [String(JOB_MS / 1000), program, ...args], bundle, environment);
 
-/** Returns the logs of the daemons, for a test that fails. */
 const logs = (): string =>
   ['slurmctld', 'slurmd'].map((name) => readFileSync(join(cluster, `${name}.log`), 'utf8').slice(-2000)).join('\n');
 

@@ -26,7 +26,6 @@ async function refused(...args: readonly string[]): Promise<string> {
 }
 const writtenLengths = (): number[] => readFileSync(lengthsFile, 'utf8').trim().split('\n').slice(1).map(Number);
 
-/** Returns the number of steps from n to 1; 0 for n = 1. */
 function collatz(n: number): number {
   let steps = 0;
   for (; n !== 1; steps++) n = n % 2 === 1 ? 3 * n + 1 : n / 2;

@@ -48,7 +48,6 @@ function goFirst(pid: number): void {
   }
 }
 
-/** Runs the measuring child on a plan and returns its records. */
 async function measure(plan: BenchPlan): Promise<BenchRecord[]> {
   const env = swiftShaderEnvironment();
   const folder = await mkdtemp(join(tmpdir(), 'lockstep-measured-'));

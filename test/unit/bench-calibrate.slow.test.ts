@@ -50,9 +50,7 @@ const options = (): CalibrationOptions => ({
   folds: 2,
 });
 
-/**
- * Computes the kernel times of random valid designs on a device with the true parameters. Each time has a small error.
- */
+/** Computes kernel times of random valid designs with the true parameters. Each time has a small error. */
 function measure(
   plan: SweepPlan,
   truth: CalibratedParameters,

@@ -14,7 +14,6 @@ export function playableDesign(whole: Predictor, index: number): PlayableDesign 
   return launches.length === 1 ? launches[0].design : null;
 }
 
-/** Returns `Bounds.shortest` for each design. */
 export function shortestTimes(predictor: Predictor, designs: Uint32Array): Float64Array {
   const { shortest } = boundsOf(predictor);
   return Float64Array.from(designs, shortest);
@@ -26,7 +25,6 @@ export function shortestTimesWithLoss(predictor: Predictor, designs: Uint32Array
   return Float64Array.from(designs, (design) => (Number.isNaN(shortest(design)) ? NaN : withLoss(design)));
 }
 
-/** Returns the predicted time of a design divided by its simulated mean. */
 export function predictedOverSimulated(
   predictor: Predictor,
   index: number,

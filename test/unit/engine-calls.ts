@@ -3,7 +3,6 @@ import type { EventName, Events, ProcedureName, ProcedureOutput } from '../../sr
 import type { Engine } from '../../src-main/services/engine.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
 
-/** Calls a procedure that must succeed. */
 export async function call<Name extends ProcedureName>(
   engine: Engine,
   name: Name,
@@ -38,7 +37,6 @@ export function heard<Name extends EventName>(
   });
 }
 
-/** Resolves with the run when it ends. */
 export const finished = (engine: Engine, runId: number): Promise<RunSummary> =>
   heard(engine, 'run.finished', ({ id }) => id === runId);
 

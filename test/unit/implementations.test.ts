@@ -49,7 +49,6 @@ const study = (change: Partial<StudyFile> = {}): StudyFile =>
     ...change,
   });
 
-/** Finds the first valid design of an implementation. */
 const firstOf = (name: string, predictor: Predictor, timeMs: Float64Array) =>
   timeMs.findIndex((time, at) => time > 0 && describeDesign(predictor, at).design.implementation === name);
 

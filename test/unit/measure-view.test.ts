@@ -57,7 +57,6 @@ const detailOf = (
 ): measuring.MeasuringDetail => ({ runId: 12, request: REQUEST, device: DEVICE, cases, warnings: [], ...change });
 const DETAIL = detailOf(sampleCases());
 
-/** Compares measurements with predictions, which `factor` multiplies. */
 function compare({ runId, cases }: measuring.MeasuringDetail, factor = 1): measuring.MeasuringComparison {
   const measured = cases.filter((each) => each.measured !== null);
   const predictedMs = measured.map((each) => factor * each.predictedMs!);

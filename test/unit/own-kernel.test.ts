@@ -197,7 +197,6 @@ it('a path is one word of a command line, whatever characters it has', () => {
 
 describe('compressed sparse rows', () => {
   const file = (banner: string, ...lines: string[]) => chunks(`%%MatrixMarket matrix ${banner}\n${lines.join('\n')}\n`);
-  /** Returns the starts of the rows, the columns and the values. */
   const arrays = async (...of: Parameters<typeof file>): Promise<string> => {
     const { rowStarts, columns, values } = unwrap(await readCsr(file(...of), 'mtx:x'));
     return [rowStarts, columns, values].map(String).join('; ');

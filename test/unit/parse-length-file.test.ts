@@ -286,7 +286,6 @@ describe('graphs', () => {
 const BLOCK = Uint8Array.from([0x3f, 97, 98, 99, 3, 0, 255, 2, 0x20, 120, 121]);
 const TEXT = `${'abc'.repeat(93)}xy`;
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
-/** Puts a block after its big-endian lengths. */
 const ofHadoop = (length: number, block: Uint8Array): Uint8Array => {
   const head = Buffer.alloc(8);
   head.writeUInt32BE(length);

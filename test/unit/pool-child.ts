@@ -4,18 +4,15 @@ import { countStep, shareSteps, viewSteps } from '../../src-workers/numeric/step
 
 shareSteps(viewSteps(workerData as Int32Array, threadId));
 
-/** Hangs after its first step. */
 export function predict(): never {
   countStep();
   for (;;);
 }
 
-/** Hangs without making a step. */
 export function loss(): never {
   for (;;);
 }
 
-/** Makes steps without end. */
 export function survey(): never {
   for (;;) countStep();
 }

@@ -81,7 +81,6 @@ const WORLD = {
   measured: false,
   varies: new Set<string>(),
 };
-/** Context that a column needs to write its cells. */
 const CONTEXT = { baseline: null, times: IN_MS, simulated: new Map(), stripScale: null };
 type World = Parameters<typeof table.availableColumns>[0];
 const varying = (...varies: readonly string[]) => ({ varies: new Set(varies) });

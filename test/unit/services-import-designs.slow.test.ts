@@ -22,7 +22,6 @@ interface Row {
 const NAMED = { device_name: 'NVIDIA GeForce RTX 4090' };
 const bench = useBench();
 let sweepId: number;
-/** All designs of the sweep, best first. */
 let rows: readonly Row[];
 beforeAll(async () => {
   sweepId = await bench.run(smallStudy());

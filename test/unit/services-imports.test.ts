@@ -31,7 +31,6 @@ const detailOf = (id: number) => call('bench.detail', { id });
 const measurementsOf = async (runId: number) => unwrap(await bench.engine.context.store.listMeasurements(runId));
 const runCount = async () => unwrap(await bench.engine.context.store.listRuns({})).total;
 
-/** Returns the first line of a bundle's plan, for a machine without Lockstep. */
 async function bundledPlan(): Promise<PlanLine> {
   const asked = { runId: sweepId, deviceId: DEVICE_ID, count: 4, repeats: 3, warmUps: 1 };
   const { files } = await call('bench.bundle', asked);

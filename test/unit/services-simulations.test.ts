@@ -190,7 +190,6 @@ it('a timeline shows the replication that was saved, and every block once', asyn
 });
 
 it('a timeline ends when its page closes or requests a newer one, and is refused if it would take too long', async () => {
-  /** Sweeps fetched units, and returns the best design. */
   const bestOf = async (units: number) => {
     const axes = { threadsPerUnit: [1], blockThreads: [64], balancing: ['dynamic-fetch'] };
     const runId = await sweep(smallStudy({ workload: { lengths: 'geometric(0.05)', units }, axes }));

@@ -10,7 +10,6 @@ import { seededRandom } from '../../src-workers/simulate/random.ts';
 import { randomStudy } from './random-studies.ts';
 import { oneDesign, planOf } from './sweep-plans.ts';
 
-/** Returns the valid designs, the fastest first. */
 const rankedBy = (timeMs: Float64Array): readonly number[] =>
   [...timeMs.keys()].filter((design) => timeMs[design] > 0).sort((a, b) => timeMs[a] - timeMs[b] || a - b);
 

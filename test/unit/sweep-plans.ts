@@ -15,7 +15,6 @@ import { spaceSize } from '../../src-workers/domain/space.ts';
 import { CPUS, gpu } from '../catalogue.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-/** Opens the files of workloads in the folder of the examples. */
 const openFile = fileOpener(join(ROOT, 'db/examples'));
 export const KERNEL: StudyFile['kernel'] = { name: 'k', registersPerThread: 32, instructionsPerIteration: 40 };
 
@@ -46,7 +45,6 @@ export async function planOf(study: StudyFile, devices?: readonly Device[], inOr
   return sweepPlan('test', checked, axes, law, ordered);
 }
 
-/** Predicts the whole space of a study. */
 export async function predicted(study: StudyFile, devices?: readonly Device[]) {
   const plan = await planOf(study, devices);
   const predictor = createPredictor(plan);

@@ -10,7 +10,6 @@ import type { Ranking, RankingFilter, SortColumn } from '../../src-workers/sweep
 import { sortByKey, sortByValue } from '../../src-workers/sweep/sort.ts';
 import { forAll, forAllOf, real, whole } from '../for-all.ts';
 
-/** Makes a device that has only the fields that a ranking reads. */
 const device = (id: string, name: string, multiprocessors: number) =>
   ({ kind: 'gpu', id, name, multiprocessors }) as unknown as GpuDevice;
 

@@ -13,9 +13,7 @@ import { inMegabytes, inSeconds, oneOf, wholeBelow, type Report, type Section } 
 
 const ROOT = join(import.meta.dirname, '../..');
 const IN_FLIGHT = 6;
-/**
- * Number of calls after which all started runs are cancelled. Without this, the pool would do nothing but these runs.
- */
+/** All started runs are cancelled after this number of calls. Otherwise the pool would do nothing else. */
 const CANCEL_EVERY = 100;
 /**
  * Longest accepted wait for an answer, ms. A call that waits only for its own work ends sooner, even on a busy machine.
@@ -198,7 +196,6 @@ async function cancelAll(engine: Engine): Promise<void> {
     if (run.state === 'running') await engine.call('runs.cancel', { id: run.id });
 }
 
-/** Shows a value as a text of limited length, even if JSON cannot express it. */
 function shown(value: unknown): string {
   try {
     return JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? `${inner}n` : ArrayBuffer.isView(inner) ? `<${inner.byteLength} bytes>` : inner))?.slice(0, 600) ?? 'undefined'; // prettier-ignore

@@ -54,7 +54,6 @@ async function readFiles({ parser, files, seed, begun }: Order): Promise<Answer>
 if (!isMainThread && workerData === 'verify files')
   parentPort!.on('message', (order: Order) => void readFiles(order).then((answer) => parentPort!.postMessage(answer)));
 
-/** Reads the files in a thread, which can be ended if it is in an endless loop. */
 async function inThread(worker: Worker, order: Order): Promise<Answer> {
   const counter = new Int32Array(order.begun);
   const { promise, resolve } = Promise.withResolvers<Answer>();

@@ -38,7 +38,6 @@ interface Kill {
   readonly whom: 'engine' | 'program';
 }
 
-/** Runs `kill-child.ts` until it ends or is killed. */
 export async function work(
   what: Work,
   file: string,
@@ -131,14 +130,12 @@ export function savedParts(store: Store, what: keyof typeof KIND, runId: number)
   return parts;
 }
 
-/** A saved sweep: its parts, its best design and its state. */
 export interface Swept {
   readonly parts: ReadonlyMap<string, string>;
   readonly best: unknown;
   readonly state: string;
 }
 
-/** Returns the last sweep of a file. */
 export const sweepIn = (file: string): Swept | null =>
   inStore(file, (store) => {
     const run = unwrap(store.listRuns({})).rows.findLast(({ kind }) => kind === 'sweep');

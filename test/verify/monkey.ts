@@ -110,7 +110,6 @@ function anyAction(actions: readonly Weighted[], uniform: UniformSource): Action
   return actions.find(([share]) => (left -= share) < 0)![1];
 }
 
-/** Returns actions on one study. They open, edit and sweep it while its advice is computed. */
 function actionsOn(studyId: number): readonly Weighted[] {
   const open = (page: Page): Promise<void> =>
     page.evaluate((hash) => void (location.hash = hash), `#/study?study=${studyId}`);
@@ -151,7 +150,6 @@ function studyOf(databaseFile: string, name: string): number {
   return found.id;
 }
 
-/** Measures the memory without garbage, always in the same view. */
 async function memory(page: Page, cdp: CDPSession, pid: number): Promise<Memory> {
   await page.keyboard.press('Escape');
   await page.setViewportSize(SIZES[0]);

@@ -8,9 +8,7 @@ export interface Report {
   readonly figures: readonly (readonly [what: string, result: string])[];
   readonly failures: readonly string[];
   say(line: string): void;
-  /** Adds a row to the final table. */
   figure(what: string, result: string | number): void;
-  /** Reports a defect and shows it at once. */
   fail(message: string): void;
 }
 

@@ -80,7 +80,6 @@ function sources(folder: string): readonly string[] {
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** Returns the wrong lines of a source, by number. */
 export function forbiddenLines(text: string): readonly string[] {
   return text.split('\n').flatMap((line, i) => {
     if (ALLOWED.test(line) && !/child_process/.test(line)) return [];

@@ -15,7 +15,6 @@ export interface FakeBench {
   readonly multiprocessors?: number;
   /** Lanes of a thread group, by default 32; null if the device does not report them. */
   readonly width?: number | null;
-  /** Limits that the device states. */
   readonly properties?: Readonly<Record<string, number>>;
   /** Pause before every case, ms. */
   readonly pauseMs?: number;

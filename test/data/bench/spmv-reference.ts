@@ -30,7 +30,6 @@ export function matrixFiles(): readonly string[] {
 interface SpmvReference {
   readonly x: Float32Array;
   readonly y: Float32Array;
-  /** Number of entries in each row. */
   readonly lengths: Uint32Array<ArrayBuffer>;
   /** Largest sum of absolute values in a row. Rounding errors are relative to it. */
   readonly largest: number;

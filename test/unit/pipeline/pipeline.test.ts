@@ -141,7 +141,6 @@ it('Kim’s model is limited by the smallest state buffer, with allocations roun
   expect(kim.kimCycles(DEVICE, { ...launch, registersPerThread: [200] })).toBeNaN();
 });
 
-/** A kernel that also moves data. */
 const moving = { ...kernel, bytesPerIteration: 8 };
 
 describe('a device of the catalogue in Kim’s terms', () => {

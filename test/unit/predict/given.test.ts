@@ -66,7 +66,6 @@ it('losses in the given order equal those of the units one by one, whether repea
     expect(found.meanLoss).toBeNear(expected.meanLoss, 1e-12);
   }));
 
-/** Returns the order of units that repeat lengths, without balancing. */
 function arranged(lengths: Float64Array, units: number, n: number) {
   return arrangeUnits(lengths, units, makeUnitLaw('x', makeGivenLengths(lengths), units), { kind: 'none' }, n);
 }

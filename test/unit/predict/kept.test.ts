@@ -19,7 +19,6 @@ import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
 
 const UNITS = 2 ** 18;
 
-/** Makes units whose lengths need 16 bits. */
 const lengthsOf = (seed: number): Uint16Array => new Uint16Array(UNITS).fill(300 + seed);
 const LAW = makeUnitLaw('', makeGivenLengths(lengthsOf(0)), UNITS);
 

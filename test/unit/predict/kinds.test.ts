@@ -55,7 +55,6 @@ describe('even shares', () => {
     }
   });
 
-  /** Lists the items of a launch: `true` where a unit starts. */
   function itemsOf(kind: EvenShareBalancing['kind'], lengths: readonly number[]): boolean[] {
     const more = kind === 'merge-path' ? 1 : 0;
     return lengths.flatMap((length) => Array.from({ length: length + more }, (_, i) => i === 0));

@@ -8,7 +8,6 @@ import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
 import { cumulative } from '../../../src-workers/models/workload/laws.ts';
 import { lengthSampler, mersenneTwister, type UniformSource } from '../../../src-workers/numeric/random.ts';
 
-/** Parses the text of a balancing that keeps units whole. */
 export function lockstep(text: string): WholeUnitBalancing {
   const balancing = unwrap(parseBalancing(text));
   if (!isWholeUnit(balancing)) throw new Error(`${text} cuts or pads units`);
@@ -143,7 +142,6 @@ function shuffle(values: Float64Array, uniform: UniformSource): void {
   }
 }
 
-/** Returns the mean, the standard deviation, and the standard error of the mean. */
 export function summary(values: Float64Array) {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length;

@@ -16,7 +16,6 @@ const THEME: ChartTheme = {
   animationMs: 0,
 };
 
-/** Draws a chart with ECharts, without a page. */
 export function drawn(build: (theme: ChartTheme, size: ChartSize) => EChartsOption, size: ChartSize): string {
   const chart = init(null, null, { renderer: 'svg', ssr: true, ...size });
   chart.setOption({ animation: false, ...build(THEME, size) });
@@ -25,24 +24,20 @@ export function drawn(build: (theme: ChartTheme, size: ChartSize) => EChartsOpti
   return svg;
 }
 
-/** Draws an input with the function of a chart. */
 export const draw = <Input>(
   chart: (input: Input, theme: ChartTheme, size: ChartSize) => EChartsOption,
   input: Input,
   size: ChartSize = { width: 480, height: 250 },
 ): string => drawn((theme, at) => chart(input, theme, at), size);
 
-/** Returns the words of a drawn chart, in the order in which they were drawn. */
 export function wordsOf(svg: string): readonly string[] {
   return [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text);
 }
 
-/** Counts the shapes whose fill or stroke has this colour. */
 export function countOf(svg: string, colour: string): number {
   return svg.split(`"${colour}"`).length - 1;
 }
 
-/** Returns the texts of the tooltip of one mark of a chart. */
 export function tipOf<Input>(
   chart: (input: Input, theme: ChartTheme, size: ChartSize) => EChartsOption,
   input: Input,

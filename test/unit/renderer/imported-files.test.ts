@@ -91,7 +91,6 @@ describe('the interpretation of a table', () => {
   });
 });
 
-/** Returns what is wrong with a choice of columns. */
 async function problemOf(text: string, choice: Parameters<typeof readChoice>[1], asked = {}): Promise<string> {
   const reading = readChoice(await inspect(text, asked), choice);
   return reading.ok ? '' : reading.problem;

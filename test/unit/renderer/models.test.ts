@@ -68,7 +68,6 @@ function computeAnswer(name: demos.AnswerName, input: unknown): unknown {
   return playLaunch(LAWS.find(({ text }) => text === lengths)!.law(), request);
 }
 
-/** Returns the figures that a page shows for the chosen values. */
 function figuresOf(id: string, chosen: Chosen = {}, context = CONTEXT): readonly demos.Figure[] {
   const { controls, figures, answer } = DEMOS.find((each) => each.id === id)!.demo;
   const values = demos.readValues(controls, chosen, context);

@@ -97,7 +97,6 @@ describe('implementations in the editor', () => {
   });
 });
 
-/** Makes a page that imports files. Its engine only stores studies. */
 function page(study: Study, isExample: boolean) {
   const studies = new Map<number, Study>([[1, study]]);
   const state = { opened: 1, notice: '', undo: null as (() => void) | null };
