@@ -38,8 +38,8 @@ export function oneDesign(change: Partial<StudyFile> = {}): StudyFile {
  */
 export async function planOf(study: StudyFile, devices?: readonly Device[], inOrder = true): Promise<SweepPlan> {
   const checked = unwrap(parseStudy(JSON.stringify(study)));
-  const known = checked.devices.map((id) => CPUS.find((entry) => entry.id === id) ?? gpu(id));
-  const axes = unwrap(studyAxes(checked, devices ?? known));
+  const used = devices ?? checked.devices.map((id) => CPUS.find((entry) => entry.id === id) ?? gpu(id));
+  const axes = unwrap(studyAxes(checked, used));
   const { law, lengths } = unwrap(await resolveOrderedWorkload(checked.workload.lengths, { openFile }));
   const ordered = planLengths(checked, axes, law, inOrder && lengths ? makeGivenLengths(lengths) : null);
   return sweepPlan('test', checked, axes, law, ordered);
