@@ -70,12 +70,11 @@ export interface KernelInput {
   readonly assumed: number;
   /** The range that covers most kernels: 5 to 95 % of the law in `db/assumed.json`, if the field has a law. */
   readonly usual: readonly [number, number];
-  /** Where the value and its range come from, if the field has no law. */
+  /** Where the value and its range come from. A field with a law has the source of its law (`db/assumed.json`). */
   readonly source?: string;
 }
 
 export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
-  // Chosen: small loops need about 24 registers; with 128, most devices hold a quarter of their thread groups.
   registersPerThread: { label: 'Registers per thread', unit: '', assumed: 40, usual: [20, 128] },
   // Chosen: from a sparse row entry (about 10) to a ray step (about 100).
   instructionsPerIteration: { label: 'Instructions per iteration', unit: '', assumed: 30, usual: [6.7, 220] },
@@ -93,7 +92,6 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
   combine: { label: 'Combining step', unit: 'instructions', assumed: 3, usual: [2.7, 101] },
   // Chosen: a store, the next index and a load; 11 in the kernels of test/data/cycle-sim.
   refill: { label: 'Change of unit', unit: 'instructions', assumed: 12, usual: [4, 60] },
-  // Chosen: a dependent load, mostly from a cache, and six instructions.
   search: { label: 'Search step', unit: 'instructions', assumed: 7, usual: [4, 20] },
   // Chosen: a store and an atomic addition, or a share of a second pass (Merrill and Garland 2016,
   // doi:10.1109/SC.2016.57).
@@ -107,9 +105,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     usual: [0, 8],
     source: 'chosen: none in most loops; a shuffle for each halving of a sum',
   },
-  // Chosen: a shuffle and an addition, two instructions of an iteration of 10 to 200.
   cooperationCost: { label: 'Cooperation step κ', unit: 'iterations', assumed: 0.05, usual: [0.01, 0.2] },
-  // Chosen; 0.43 was fitted on a software adapter (db/examples/software.json).
   flattenedCost: { label: 'One loop over units', unit: 'iterations', assumed: 0.1, usual: [0, 0.43] },
   integerShare: {
     label: 'Integer share',
