@@ -23,7 +23,12 @@ export function designLines(row: RankRow, base: RankRow | null) {
   const isBase = base?.designIndex === row.designIndex;
   return {
     words: (label: string, write: (row: RankRow) => string, term?: GlossaryId): DesignLine => ({
-      ...{ label, term, here: write(row), base: base ? write(base) : '–', change: '', tone: '' },
+      label,
+      term,
+      here: write(row),
+      base: base ? write(base) : '–',
+      change: '',
+      tone: '',
     }),
     /** With `better`, a smaller number is better. */
     numbers(
