@@ -21,7 +21,7 @@ export interface OpenOptions {
 }
 
 /**
- * Only this function opens databases for writing. In a file that it refuses, it at most undoes a killed process's work.
+ * Only this function opens databases for writing. It may undo a killed process's work even in a file that it refuses.
  */
 export function openDatabase(options: OpenOptions): Result<Database.Database> {
   const { file } = options;
@@ -82,8 +82,8 @@ export function inspectDatabase({ file, migrationsFolder }: OpenOptions): Result
 
 /**
  * Refuses a file that is not a valid database of Lockstep. Returns whether the file is missing or empty.
- * @param undoTimeoutMs longest wait for the lock, to undo what a killed process left unfinished. With null, nothing is
- *   written, and the content of a file with unfinished work is not checked.
+ * @param undoTimeoutMs how long to wait for the lock before undoing what a killed process left unfinished. With null,
+ *   nothing is written, and the content of a file with unfinished work is not checked.
  */
 function inspectFile(file: string, migrations: readonly Migration[], undoTimeoutMs: number | null): boolean {
   const folder = dirname(file);
@@ -122,7 +122,7 @@ function inspectFile(file: string, migrations: readonly Migration[], undoTimeout
   return false;
 }
 
-/** Opens the file, so that SQLite undoes the changes of a process that was killed before it had switched to the log. */
+/** Opens the file, so that SQLite undoes the changes of a process that was killed before the file had a log. */
 function undoUnfinished(file: string, timeout: number): void {
   const db = new Database(file, { timeout, fileMustExist: true });
   try {
@@ -200,7 +200,7 @@ function writable(path: string): boolean {
   }
 }
 
-/** Saves the names of invalid reasons for people who read the file with other tools. Keeps names of newer versions. */
+/** Saves the names of invalid reasons for people who read the file with other tools. Names of newer versions stay. */
 function nameInvalidReasons(db: Database.Database): void {
   const stored = db
     .prepare<[], { code: number; name: string; description: string }>('SELECT * FROM invalid_reasons')

@@ -6,7 +6,7 @@ import { type ColumnName, COLUMN_NAMES, columnBytes, emptyColumns } from './colu
 import { refuse } from './failure.ts';
 import type { BestDesigns, CommittedChunk, PredictionChunk, PredictionColumns, RunColumns } from './records.ts';
 
-/** The digest that packed columns have, because SQLite does not detect flipped bits. Older chunks have no digest. */
+/** Packed columns have a digest, because SQLite does not detect flipped bits. Older chunks have none. */
 const DIGEST = 'crc32';
 
 /** Measured: 128 rows per statement write twice as fast as one row; more rows gain little. */

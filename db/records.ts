@@ -71,7 +71,7 @@ export interface RunSummary {
 export interface KeptDesigns {
   readonly wanted: number;
   readonly predicted: number | null;
-  /** The recommended design, saved only if it may not be among the kept designs, because many are nearly equal. */
+  /** The recommended design, saved if so many designs are nearly equal that the kept ones may not contain it. */
   readonly picked: number | null;
 }
 

@@ -143,7 +143,7 @@ export function calibrateFromDesigns(
   });
 }
 
-/** Each device needs its own plan, since σ, κ and setup apply to the kernel. The overhead of a launch is not in it. */
+/** Each device needs its own plan, since σ, κ and setup apply to the kernel. Such a plan lacks the launch overhead. */
 export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: CalibratedParameters): SweepPlan {
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = parameters;
   return {
@@ -374,7 +374,7 @@ function fitProblem(
   });
 }
 
-/** Start points of the fit: τ/c over the plan's τ/c, and p. They lie on both sides of the knee; one has a soft knee. */
+/** Start points of the fit: τ/c divided by the plan's τ/c, and p; null is the plan's p. A small p is a soft knee. */
 const STARTS = [
   { ratio: 1, knee: null },
   { ratio: 8, knee: null },

@@ -23,7 +23,7 @@ const TABLE_WORDS = 2 ** 25;
 const OWN_REGISTERS = 16;
 const MAX_THREADS_PER_UNIT = 32;
 
-/** The contents of a pass. Each kind of load has a number for every pass, and the rate (in 2⁻³²) of one more load. */
+/** The contents of a pass. A rate is the fraction of passes (in 2⁻³²) that have one more load of the kind. */
 export interface UnitLoopShape {
   readonly floats: number;
   readonly integers: number;
@@ -74,7 +74,7 @@ function streamedSectors(profile: UnitLoopProfile): number {
   return Math.max(0, bytes / SECTOR_BYTES - loads / lanesPerSector(profile));
 }
 
-/** Splits a mean into the whole steps of every pass, and the rate (in 2⁻³²) of another step. */
+/** Splits a mean into the steps of every pass, and the fraction of passes (in 2⁻³²) that have one more step. */
 function inPasses(mean: number): { readonly each: number; readonly rate: number } {
   const each = Math.floor(mean + 2 ** -10);
   return { each, rate: Math.round(Math.max(0, mean - each) * 2 ** 22) * 2 ** 10 };
@@ -118,7 +118,7 @@ const START_INSTRUCTIONS = 9;
 const FLATTENED_INSTRUCTIONS = 3;
 const COMBINE_INSTRUCTIONS = 2;
 
-/** Computes the parts of the loop for u threads per unit. Every class of instructions occurs at least once. */
+/** Computes the parts of the loop for u threads per unit. Each class of the profile occurs at least once. */
 export function unitLoopShape(profile: UnitLoopProfile, u: number): UnitLoopShape {
   const { instructionsPerIteration, integerShare, fp64Share, specialShare } = profile;
   const all = instructionsPerIteration * computeShare(profile, u);
@@ -126,7 +126,7 @@ export function unitLoopShape(profile: UnitLoopProfile, u: number): UnitLoopShap
   const stepsOf = (share: number): number => (share > 0 ? Math.max(1, Math.round(share * all)) : 0);
   const doubles = stepsOf(fp64Share);
   const specials = stepsOf(specialShare);
-  // Each class has a link before it and a link after it, which are integer instructions.
+  // Each class but the integers has a link before it and a link after it, which are integer instructions.
   const linksBefore = 2 * (Math.sign(doubles) + Math.sign(specials));
   const room = Math.max(0, Math.round(all - needed.instructions) - doubles - specials - linksBefore);
   const integersWanted = Math.max(0, Math.round(integerShare * all - needed.integers - linksBefore - 2));

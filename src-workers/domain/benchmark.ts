@@ -138,7 +138,7 @@ export type CaseOf<Id extends BenchmarkId> = Extract<BenchCase, { readonly bench
 export const CACHE_STATES = ['warm', 'flush'] as const;
 export type CacheState = (typeof CACHE_STATES)[number];
 
-/** More alternating cases would share the same conditions, but fewer would be complete after an interruption. */
+/** If more cases alternated, more would share the same conditions, but an interruption would leave fewer complete. */
 export const ALTERNATING = 8;
 
 export interface BenchPlan {
@@ -271,7 +271,7 @@ export const THROTTLE_REASONS: readonly (readonly [bit: number, text: string])[]
   [0x80, 'the power brake'],
 ];
 
-/** A case that neither has a time nor failed has only values. */
+/** If a case has no time and did not fail, it has only values. */
 export interface CaseResult {
   readonly case: BenchCase;
   readonly timesMs: readonly number[];

@@ -190,8 +190,8 @@ export interface ChoiceEvidence {
   readonly bestFixed: { readonly name: string; readonly regret: number } | null;
   readonly fourNumbersRegret: number | null;
   /**
-   * Regret of a random choice among designs that are almost as fast as the best by prediction. They differ from it by
-   * at most the error of the predicted ratio in 80 % of pairs.
+   * Regret of a random choice among the designs whose predicted times are within an error of the shortest. The error is
+   * the 80 % quantile of the errors of predicted ratios, over all pairs of designs.
    */
   readonly randomRegret?: number;
 }

@@ -49,7 +49,7 @@ function makeEntries(say: Term) {
     dependentLoad: ['dependent load', 'A load from device memory that must wait for another load. Each adds a memory latency to an iteration.'],
     spill: ['spill', `A value that a ${register} cap moves to memory; each costs extra instructions.`],
     latencyFloor: ['latency floor', `Time of one iteration on an otherwise empty ${multiprocessor}, determined by the latency of its instructions and loads.`],
-    knee: ['knee', `The number of resident ${say('threadGroup', 'many')} from which on an iteration is limited by issuing instructions and not by waiting. The softness of the knee says how sharp the change is: a larger number is a sharper change.`],
+    knee: ['knee', `With more resident ${say('threadGroup', 'many')} than this number, an iteration is limited by issuing instructions and not by waiting. The softness of the knee says how sharp the change is: a larger number is a sharper change.`],
     tail: ['tail', `The end of a launch, when some ${blocks} still run and the rest of the device is idle.`],
     baseline: ['baseline', 'The design with which other designs are compared: a pinned design, or the plain way to launch.'],
     expectedRegret: ['expected regret', 'The expected loss of a design against the best design, over draws of the assumed inputs and of the model’s own errors.'],

@@ -140,6 +140,6 @@ export interface KernelTask {
   readonly units: number;
   readonly threadGroupWidth: number;
   readonly device: number | null;
-  /** The compiler, if it is neither CUDA's nor WGSL's. */
+  /** Omitted for CUDA and WGSL. */
   readonly platform?: 'hip' | 'emulation' | 'opencl';
 }

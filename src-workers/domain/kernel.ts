@@ -81,9 +81,7 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   readonly serialFraction: number;
   /** κ of `split`, ≥ 0: cost of each of the log₂u cooperation steps of an iteration, as a fraction of an iteration. */
   readonly cooperationCost: number;
-  /**
-   * The cost of one loop over all units per iteration, as a fraction of it, since it checks for the end of the unit.
-   */
+  /** The check for the end of a unit, which a single loop adds to every iteration, as a fraction of the iteration. */
   readonly flattenedCost?: number;
   /** p ≥ 1: softness of the knee between latency- and issue-bound. The default, 6.5, is fitted (`models/README.md`). */
   readonly kneeSoftness: number;

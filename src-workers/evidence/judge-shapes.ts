@@ -103,7 +103,7 @@ function shapeChoice(families: readonly ShapeFamily[]): ChoiceEvidence {
   };
 }
 
-/** Designs are distinguishable if their predicted times differ by more than the errors of this fraction of pairs. */
+/** Two designs are told apart if their predicted times differ by more than the error in this fraction of pairs. */
 const TOLD_APART_QUANTILE = 0.8;
 
 function randomRegret(families: readonly ShapeFamily[]): number {

@@ -56,9 +56,9 @@ const MOST_ROWS = 1 << 15;
 const SEED = 7;
 
 /**
- * The loss of slices is their loss in random order, raised to this power, if it is unknown how similar neighbours are:
- * the median over the 956 matrices of Ginkgo's file whose slices, in random order, lose a fifth or more (quartiles 0.44
- * and 0.91).
+ * If it is unknown how similar neighbours are, the loss of slices is their loss in random order, raised to this power.
+ * The power is the median over the 956 matrices of Ginkgo's file whose slices, in random order, lose a fifth or more
+ * (quartiles 0.44 and 0.91).
  */
 const USUAL_LIKENESS = 0.71;
 

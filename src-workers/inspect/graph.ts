@@ -193,8 +193,8 @@ function nest(loops: readonly Loop[]): void {
 const MAX_REFILLED = { blocks: 1000, instructions: 5000 };
 
 /**
- * Finds the blocks that run only when the unit changes. A thread writes there the result of a unit to a place that
- * depends on the unit's index, and then changes the index, which also decides the end of the loop.
+ * Finds the blocks that run only when the unit changes. There, a thread writes the result of a unit to a place that
+ * depends on the unit's index, and then changes the index. The index also decides the end of the loop.
  */
 function findRefill(graph: Graph, loop: Loop, passes: Dominance): ReadonlySet<number> {
   const { code, to, after, before } = graph;

@@ -320,7 +320,7 @@ function chooseLoop(found: readonly Found[], rests: ReadonlyMap<number, number>)
   return null;
 }
 
-/** If all paths of a body have this many times the instructions of the shortest path, the branches decide the time. */
+/** If all paths together have this many times the instructions of the shortest path, the branches decide the time. */
 const MANY_WAYS = 2;
 
 function writeNotes(found: readonly Found[], rests: ReadonlyMap<number, number>, at: number): readonly string[] {

@@ -1,4 +1,4 @@
-/** The waiting thread sees the steps, and can stop a task between two steps, so that its thread's tables stay valid. */
+/** The thread that waits for a task sees its steps. It stops a task only between two steps, so tables stay valid. */
 
 /** Cells of a thread: its number of steps, and whether its task must stop. */
 const CELLS = 2;

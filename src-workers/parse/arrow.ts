@@ -34,7 +34,7 @@ export const isArrow = (head: Uint8Array): boolean =>
 
 const [SCHEMA, RECORD_BATCH] = [1, 3];
 const TYPE = { int: 2, float: 3, bool: 6, list: 12, union: 14, fixedList: 16, map: 17, largeList: 21, listView: 25, largeListView: 26 } as const; // prettier-ignore
-/** Buffers by the number of the type, without those of its children. NaN for unions, whose number varies. */
+/** Buffers by the number of the type, without those of its children. NaN for unions, where they vary. */
 const BUFFERS = [0, 0, 2, 2, 3, 3, 2, 2, 2, 2, 2, 2, 2, 1, NaN, 2, 1, 2, 2, 3, 3, 2, 0, 2, 2, 3, 3];
 const VIEWS: readonly number[] = [23, 24];
 

@@ -106,7 +106,7 @@ const benchCase = v.variant(
   'a benchmark of this version',
 ) satisfies v.GenericSchema<unknown, BenchCase>;
 
-/** Above the limit of `bench.start`, to leave room for suites. */
+/** This is more than `bench.start` allows, because suites may have more cases. */
 const MAX_CASES = 100_000;
 
 const unitLoop = {

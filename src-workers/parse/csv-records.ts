@@ -2,7 +2,7 @@ import { pipeline } from 'node:stream/promises';
 import { CsvError, parse, type Options } from 'csv-parse';
 import { DECIMAL, readBytes, refuse, shown, type ByteSource } from './source.ts';
 
-/** Far above real records. It limits the memory for a file without line ends. */
+/** Real records are far shorter. The limit bounds the memory for a file without line ends. */
 const MAX_RECORD_BYTES = 4096;
 
 /**

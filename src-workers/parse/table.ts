@@ -89,7 +89,7 @@ class ColumnReader {
 
 const cut = (field: string): string => shortened(field, PREVIEW_CHARACTERS);
 
-/** The first record is added last if it turns out not to be a header, so the order of arrival does not decide. */
+/** Compares lines, because the first record is added last if it turns out not to be a header. */
 const earlier = (known: PlacedField | null, field: string, line: number): PlacedField =>
   known !== null && known.line < line ? known : { line, field: cut(field) };
 

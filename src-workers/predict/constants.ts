@@ -1,7 +1,7 @@
 /**
  * Numbers of the prediction that several files use; any other number is in the file that uses it. The comment of a
- * fitted or assumed number says so. The others are the resolution of a table or a sample, where a finer one changes
- * less than the model's own error, or limits of time and memory.
+ * fitted or assumed number says so. Every other number is a limit of time or memory, or the resolution of a table or a
+ * sample. A finer resolution changes a prediction by less than the model's own error.
  */
 
 /** A tail with this probability no longer matters, even for the longest life of a million blocks. */

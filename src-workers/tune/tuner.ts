@@ -74,12 +74,12 @@ export interface Tuner {
 const SPREAD = 12;
 /** How many spread designs, at the start, come from the best predictions only. */
 const SPREAD_BY_PREDICTION = 4;
-/** The best predictions are one in this number of designs, but at least `LEAST_BEST`. */
+/** One in this number of designs counts among the best predictions, and at least `LEAST_BEST` designs do. */
 const BEST_SHARE = 50;
 const LEAST_BEST = 8;
 /**
- * Each spread design is the farthest from all taken ones in a random pool of this many designs per spread design. The
- * farthest of all designs would always be in a corner of the space.
+ * Each spread design is the one in a random pool that is farthest from all taken ones. The pool has this many designs
+ * for each spread design. The farthest of all designs would always be in a corner of the space.
  */
 const DRAWN = 20;
 /** The widths are fitted again when the number of measurements has grown by this factor. */

@@ -86,7 +86,7 @@ export function compareContention(
 /** A thread with a core to itself runs for this fraction of the time: interrupts and the start take the rest. */
 const UNDISTURBED_FRACTION = 0.95;
 
-/** Returns the fraction of the time, 0…1, that a case's threads were on a core; `null` if it is enough or unknown. */
+/** Returns the fraction of the time, 0…1, that a case's threads were on a core; `null` if it is high or unknown. */
 export function disturbedFraction(values: CaseResult['values']): number | null {
   const onCore = values.threadOnCoreFraction;
   if (!Array.isArray(onCore) || onCore.length === 0) return null;

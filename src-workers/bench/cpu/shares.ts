@@ -30,7 +30,7 @@ export type ContentionCase = CaseOf<'stream' | 'triangular' | 'imbalanced-stream
 
 /** 2³² bytes minus one page, so that every address, including the end of the last array, is a 32-bit number. */
 export const MAX_MEMORY_BYTES = 2 ** 32 - 65536;
-/** No machine has more cores, and this many threads cannot exhaust a machine. */
+/** Few machines have as many cores, and this many threads cannot exhaust a machine. */
 const MAX_CORES = 1024;
 /** Elements of one pass of the unrolled loop. Each share is a whole number of passes. */
 const PASS_ELEMENTS = 8;

@@ -21,7 +21,7 @@ export interface PlacedFile {
 export interface CudaObject {
   readonly name: string;
   readonly source: string;
-  /** One word each, in addition to the flags of all objects. */
+  /** Flags of this object, one word each. `COMPILE_FLAGS` are for all objects. */
   readonly flags: readonly string[];
 }
 
@@ -37,7 +37,7 @@ export const HOST_OBJECT: CudaObject = { name: 'main', source: 'main.cu', flags:
 
 /** Warnings are not errors, since warnings of future compilers must not stop a measurement. */
 export const COMPILE_FLAGS: readonly string[] = ['-std=c++17', '-O3', '-Xptxas', '-v'];
-/** Flags for linking on POSIX systems. The program loads the library that reads clocks at run time, and has threads. */
+/** Linker flags for POSIX systems. The program has threads, and at run time it loads the library that reads clocks. */
 export const LINK_FLAGS: readonly string[] = ['-ldl', '-lpthread'];
 
 /** Exit code of the program if a launch hung (`EXIT_HUNG` in `sources/host.cuh`). A new start measures the rest. */

@@ -24,7 +24,7 @@ export interface UnitLaunch {
   readonly units: number;
 }
 
-/** Starts of a host program for a design's launches. More starts take time, but let designs alternate more often. */
+/** How often a host program is started for a design. More starts take time, but let designs alternate more often. */
 const STARTS = 3;
 
 export const launchesOfStart = ({ warmUps, repeats }: Pick<BenchPlan, 'warmUps' | 'repeats'>): number =>

@@ -5,7 +5,7 @@ import { staircaseMs } from './time.ts';
 export interface CoreSweep {
   /** Entry c − 1 is the time with c cores, ms. */
   readonly timeMs: Float64Array;
-  /** The smallest number of cores with the shortest time, but for rounding. */
+  /** The smallest number of cores with the shortest time, up to rounding. */
   readonly bestCores: number;
   readonly enoughCores: number;
 }

@@ -92,7 +92,7 @@ export const DOUBLE_LOOP: Program = {
   ],
 };
 
-/** Loop limits if n lanes diverge: 31, 30, … 32 − n in these, and 32 in the others (Bialas, Strzelecki, Table I). */
+/** Loop limits: 31, 30, … 32 − n in the n divergent lanes, and 32 in all others (Bialas, Strzelecki, Table I). */
 export function loopLimits(divergentLanes: number): number[] {
   return Array.from({ length: STACK_LANES }, (_, lane) =>
     Math.min(STACK_LANES, 2 * STACK_LANES - 1 - divergentLanes - lane),

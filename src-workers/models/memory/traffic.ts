@@ -12,7 +12,7 @@ export function lineBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
 
 /**
  * Sharpness of the fall of the hit rate when a footprint exceeds the cache. For a cyclic pass over an LRU cache the hit
- * rate would be a step; hashed sets and other replacement soften it. Assumed.
+ * rate would be a step; hashed sets and other policies of replacement soften it. Assumed.
  */
 const CAPACITY_SHARPNESS = 3;
 

@@ -231,7 +231,7 @@ export function cumulative(law: LengthLaw): Float64Array {
   return out;
 }
 
-/** The smallest length whose cumulative probability reaches q, but for rounding: 8 for uniform(1, 10) and 0.8. */
+/** The smallest length whose cumulative probability reaches q, up to rounding: 8 for uniform(1, 10) and 0.8. */
 export function quantile(law: LengthLaw, q: number): number {
   const { support, probability } = law;
   return weightedQuantile(support, probability, q - support.length * Number.EPSILON);

@@ -24,14 +24,14 @@ import { isOneLoop, getMeanRound } from './mean-round.ts';
 import { added, computePhaseDemands, computeStepFactor, times } from './phases.ts';
 
 /**
- * Cost of one iteration of a launch, and the number of iterations that each other phase of the kernel is worth in it
+ * Cost of one iteration of a launch, and the number of such iterations that each other phase of the kernel is worth
  * (README.md, The cost of an iteration and of the other phases).
  */
 
 /** If issue has a smaller share in the cycles of one more group, schedulers are assumed to have no effect. */
 const LEAST_ISSUE_SHARE = 0.05;
 /**
- * A setup that is a smaller part of the iterations until the next setup is rounded as finely as this part, so that
+ * If a setup is a smaller part of the iterations until the next one, it is rounded in the steps of this part, so that
  * launches share laws.
  */
 const SMALL_SETUP = 1 / 8;
@@ -134,7 +134,7 @@ function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number,
   const width = device.threadGroupWidth;
   const cap = axes.registerCap[candidate.capAt];
   const measured = plan.pipeline[device.id] !== undefined;
-  // Measured issue cycles contain the traffic, so it only scales them. For derived cycles, it is in `transfer`.
+  // Measured issue cycles contain the traffic, which only scales them. Derived cycles have theirs in `transfer`.
   const step = preparePipeline(plan, device, cap, measured ? shape.bytesPerIteration : 0);
   const isSingle = isOneLoop(candidate);
   const cost =

@@ -39,7 +39,7 @@ export interface UnitOrder {
   ascends(first: number, count: number, stride: number): boolean;
 }
 
-/** The sum of the longest of `count` units at first, first + stride, … below `units`, where fewer units may be left. */
+/** Adds up the longest of each `count` units from first, first + stride, … on, as far as there are `units`. */
 export function sumLongest(
   longestOf: (position: number, count: number) => number,
   units: number,

@@ -38,7 +38,7 @@ export interface GivenOrder {
   /** Lengths of the first units, including padding. The other units repeat them. */
   readonly lengths: CompactNumbers;
   readonly work: CompactNumbers;
-  /** Kept units divided by all units. Below 1 if buckets have too many; evenly spaced groups then represent all. */
+  /** Kept units divided by all units. Below 1 if buckets have too many units; some groups then represent all. */
   readonly part: number;
   /** For each n, the longest of each n consecutive units, up to the group after which the groups repeat. */
   readonly longest: Map<number, CompactNumbers>;

@@ -218,7 +218,7 @@ function chooseEvenCuts(masses: Float64Array, most: number): readonly number[] {
     passed += mass;
     tail -= mass;
     const isNext = Math.floor(passed * most) > Math.floor((passed - mass) * most);
-    // Cuts where the rest falls below a half, a quarter and so on give the few long units classes of their own.
+    // Further cuts, where the rest falls below a half, a quarter and so on, give the few long units separate classes.
     const isHalf = tail > 0 && Math.floor(-Math.log2(tail)) > Math.floor(-Math.log2(Math.min(1, tail + mass)));
     if (isNext || isHalf || at === masses.length - 1) cuts.push(at + 1);
   });

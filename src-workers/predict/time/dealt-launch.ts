@@ -107,8 +107,8 @@ export function computeOrderedLaunch(
 ): DealtLaunch {
   const { groupsPerBlock, gridBlocks } = dealing;
   const isPlaced = !startsInOrder && everyBlock && canListBlocks(dealing);
-  // A law represents blocks that start in random order, unless each block matters, and many blocks that start in order,
-  // unless some parts of the launch have longer blocks. The last block is not counted, because it may be partly empty.
+  // A law represents blocks that start in random order, unless each block matters. It represents blocks that start in
+  // order if they are many and no parts have longer ones. The last block does not count, as it may be partly empty.
   // Adding up the lanes of a flattened loop takes longer, so such a loop is played only up to half as many groups.
   const played = dealing.loop === 'nested' ? PLAYED_GROUPS : PLAYED_GROUPS / 2;
   if (!isPlaced && (!startsInOrder || (gridBlocks - 1) * groupsPerBlock >= played)) {

@@ -81,8 +81,7 @@ export function computeDrainCycles(
 
 /**
  * Computes the expected time in cycles from the last dispatch to the end of the block that starts then, while the other
- * slots of its multiprocessor finish their blocks.
- * @param fresh activity of a block from its start, on the cells of the profile
+ * slots of its multiprocessor finish their blocks. The first profile is of a block from its start, on the same cells.
  */
 export function computeLastBlockCycles(
   { data: own }: ActivityProfile,

@@ -15,7 +15,7 @@ export class SchedulerShares {
   /** The correlation of S and D, 0…1. */
   readonly correlation: number;
 
-  /** @param fresh activity of a block from its start */
+  /** The profile is the activity of a block from its start. */
   constructor({ data, cells, groupsPerBlock }: ActivityProfile, schedulers: number) {
     this.schedulers = schedulers;
     const m = groupsPerBlock / schedulers;

@@ -3,7 +3,7 @@
 
 constexpr unsigned GROUP = 32;
 
-// BLOCK_THREADS is the number of threads of a block in `threadsPerRow` and `blockPerRow`.
+// The manifest sets the number of threads of a block, and in `threadsPerRow` also the threads of a row.
 #ifndef BLOCK_THREADS
 #define BLOCK_THREADS 1024
 #endif
