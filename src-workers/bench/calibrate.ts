@@ -391,6 +391,6 @@ function checkExplained(predictedMs: Float64Array, measuredMs: Float64Array, dev
   if (spread < SPREAD || left < (1 - MIN_EXPLAINED) * spread) return ok(null);
   const percent = (value: number) => `${(100 * Math.expm1(value)).toFixed(0)} %`;
   return conflict(
-    `The calibrated model has an error of ${percent(left)}, hardly less than the error of a single time for all designs (${percent(spread)}). Use measurements of this study's kernel on ${device.name}.`,
+    `The calibrated model has an error of ${percent(left)}, hardly less than with the same time for all designs (${percent(spread)}). Use measurements of this study's kernel on ${device.name}.`,
   );
 }

@@ -9,7 +9,7 @@ const LOG_BINS = 2 ** 16;
 const EXCLUDED = 1e-13;
 /** The rounding noise of the transform. Smaller probabilities count as 0. */
 const NOISE = 1e-17;
-/** All lengths are handled together if transform points times lengths (about 30 ns each) are at most this. */
+/** All lengths are handled together up to this many transform points × lengths, which take about 30 ns each. */
 const WHOLE_BUDGET = 5e6;
 /** The same limit for one octave. */
 const OCTAVE_BUDGET = 1.2e6;
