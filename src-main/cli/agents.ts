@@ -15,7 +15,7 @@ export function redisSettings({ redis, redisPrefix, redisPasswordFile }: RedisOp
   return redis === undefined ? undefined : { url: redis, prefix: redisPrefix, passwordFile: redisPasswordFile };
 }
 
-/** If a target names no agent, adds the only agent that has this device. */
+/** If a target names no agent, adds the only agent that has the target's device. */
 export async function agentTarget<
   Options extends RedisOptions & { readonly target?: string; readonly bundle?: string },
 >(engine: Engine, options: Options): Promise<Result<Options>> {
@@ -39,7 +39,7 @@ export async function agentTarget<
       );
 }
 
-/** Says which machines do the work, and what is missing if none can; `null` if this machine does the work. */
+/** Says which agents do the work, or what is missing if none can. Returns `null` if this machine does the work. */
 export function agentsText(state: AgentsState): string | null {
   if (state.kind !== 'connected') return null;
   const able = state.agents.filter(({ fits }) => fits);

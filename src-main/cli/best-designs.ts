@@ -49,7 +49,7 @@ export async function* jsonRows(pages: BestPages): AsyncGenerator<object, void> 
   for await (const { row, ...equal } of pages.allRows()) yield { ...jsonRow(row), ...equal };
 }
 
-/** To set the width of a column, a table needs its widest cell. */
+/** A table needs all rows at once, because the widest cell sets the width of a column. */
 export async function allOf(pages: BestPages): Promise<Pick<BestDesigns, 'rows' | 'equal'>> {
   const rows: BestRow[] = [];
   const equal: number[] = [];

@@ -55,7 +55,7 @@ export const command = (parent: Command, signature: string, summary: string): Co
 const withCommonOptions = (command: Command): Command =>
   command.option('--json', 'print one JSON document, and nothing else, on standard output').addOption(databaseOption());
 
-/** The options of the group may stand before or after the command. */
+/** The common options may stand before or after the name of the command. */
 export const group = (program: Command, name: string, summary: string): Command =>
   withCommonOptions(program.command(name).description(summary)).hook('preAction', (before, command) => {
     for (const [option, value] of Object.entries(before.opts()))

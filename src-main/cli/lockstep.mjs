@@ -13,7 +13,7 @@ if (!isNodeNewEnough()) {
   process.stderr.write(`lockstep: ${NODE_NEEDED} This is ${process.version}.\n`);
   process.exitCode = 1;
 } else {
-  // Node caches compiled code here, which halves the time of the next start. Worker threads read it from this variable.
+  // A cache of compiled code halves the time of the next start. Worker threads find its folder in this variable.
   if (!installed)
     process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url));
   module.enableCompileCache();

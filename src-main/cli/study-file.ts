@@ -6,7 +6,7 @@ import { readText, writeFor } from '../services/files/files.ts';
 
 export type WrittenStudy = Readonly<Record<string, unknown>> & { readonly kernel: object };
 
-/** Keeps what the user wrote. If the file or the result is not a study, or `change` fails, the file is unchanged. */
+/** Fills in no defaults. If the file or the result is not a study, or `change` fails, the file stays unchanged. */
 export async function changeStudyFile(
   file: string,
   change: (study: Study, written: WrittenStudy) => Result<WrittenStudy>,

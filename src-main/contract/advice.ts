@@ -57,7 +57,7 @@ export interface Recommendation {
     readonly maps: readonly LandscapeMap[] | null;
     readonly picked: { readonly map: number; readonly cell: number };
   };
-  /** Designs that this answer covers, of the `of` designs: predicted, excluded by a lower bound, or requested. */
+  /** Number of designs that the answer covers, out of `of`: predicted, excluded by a lower bound, or requested. */
   readonly predicted: number;
   readonly of: number;
   readonly invalid: number;

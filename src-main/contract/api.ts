@@ -250,7 +250,7 @@ export type RankColumn = (typeof RANK_COLUMNS)[number];
 export interface RankPage {
   readonly matching: number;
   readonly total: number;
-  /** Rows in the list: below `matching` if equal designs are grouped. */
+  /** Number of rows in the list. It is below `matching` if equal designs are grouped. */
   readonly listed: number;
   readonly simulated: number;
   readonly measured: number;
@@ -262,7 +262,7 @@ export interface RankPage {
   readonly rows: readonly RankRow[];
   /** How many equal designs each row stands for; 0 for the further rows of a group whose designs are all listed. */
   readonly equal: readonly number[];
-  /** Designs that cannot be told from the fastest, also outside the filter. */
+  /** Number of designs that cannot be told from the fastest, inside and outside the filter. */
   readonly ties: number;
   readonly tieFraction: number;
   readonly tieBand: TieBand;
@@ -313,7 +313,7 @@ export interface LandscapeGrid {
   readonly passing: Uint8Array | null;
   readonly best: number;
   readonly bestDesign: number;
-  /** 1 for a cell whose design is tied with the best one, by the tie band for designs that differ in shape. */
+  /** 1 for a cell whose design is tied with the best design of the map. */
   readonly tied: Uint8Array;
   readonly tieFraction: number;
   readonly tieBand: TieBand;
@@ -414,7 +414,7 @@ export interface ExportFormat {
   readonly weighs?: boolean;
 }
 
-/** Maximum number of weighed designs. One takes milliseconds, because it is predicted under all draws. */
+/** Maximum number of weighed designs. Each takes milliseconds, because it is predicted under all draws. */
 export const MAX_WEIGHED = 1000;
 
 export const MAX_LISTED = 2_000_000;

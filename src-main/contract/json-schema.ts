@@ -3,7 +3,7 @@ import type { GenericSchema } from 'valibot';
 import { kernelManifestSchema } from './kernel-manifest.ts';
 import { studyFileSchema } from './study.ts';
 
-/** Describes a file before defaults are filled in. It cannot express relations between fields, as descriptions do. */
+/** Describes a file before defaults are filled in. Relations between fields are only in the descriptions. */
 function jsonSchemaOf(format: GenericSchema, title: string, description: string): string {
   const { $schema, ...schema } = toJsonSchema(format, {
     target: 'draft-2020-12',

@@ -2,7 +2,7 @@ import { ok, type Result, badInput } from '../../src-workers/domain/result.ts';
 
 const SPACE = /[ \t\n\r]*/y;
 const TOKEN = /[{}[\],:]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
-/** Parts of a string: a single expression would overflow the stack if the string has many escapes. */
+/** A string is matched in parts, because a single expression overflows the stack if there are many escapes. */
 const PLAIN = /[^"\\\u0000-\u001f]*/y; // eslint-disable-line no-control-regex -- JSON forbids them in strings
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
@@ -82,7 +82,7 @@ function firstFault(text: string): Fault | null {
   }
 }
 
-/** Accepts a byte order mark and refuses repeated fields. A failure states line and column, found and expected. */
+/** Accepts a byte order mark and refuses repeated fields. A failure states the place and what JSON needs there. */
 export function parseJson(text: string, fileName: string): Result<unknown> {
   const plain = text.replace(/^\uFEFF/, '');
   const fault = firstFault(plain);

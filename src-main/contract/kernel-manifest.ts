@@ -72,7 +72,7 @@ const threads = v.pipe(
 );
 
 const FILE_FORM =
-  'the path of a file of raw elements, lowest byte first, from the folder of the manifest; or MATRIX.mtx#rowStarts, #columns or #values, an array of a Matrix Market file by rows';
+  'the path of a file of raw little-endian elements, relative to the folder of the manifest; or MATRIX.mtx#rowStarts, MATRIX.mtx#columns or MATRIX.mtx#values, a CSR array of a Matrix Market file';
 
 const TYPE = `must be ${TYPE_FORM}`;
 /** Returns the type of a single value, or an empty text for a struct. */
@@ -89,7 +89,7 @@ const outputSchema = v.strictObject(
         (value) => typeof value === 'string' || (Number.isSafeInteger(value) && value >= 1),
         'must be a whole number ≥ 1, or arithmetic with {units}',
       ),
-      v.description('Elements: a number, or arithmetic with the units, such as "{units} + 1"'),
+      v.description('Number of elements: a number, or arithmetic with the units, such as "{units} + 1"'),
     ),
     file: optional(path, `The content before each launch (default: zeros): ${FILE_FORM}`),
     reference: optional(path, `The correct result: ${FILE_FORM}`),
@@ -122,7 +122,7 @@ const argumentSchema = v.pipe(
           [
             numberFor('Value of a scalar'),
             v.strictObject({
-              file: described(path, 'Path of a file with the bytes of a struct, from the folder of the manifest'),
+              file: described(path, 'Path of a file with the bytes of a struct, relative to the manifest'),
             }),
           ],
           'must be a number or arithmetic; for a struct, it must be {"file": …}',
@@ -190,7 +190,7 @@ export const kernelManifestSchema = v.pipe(
     description: description('A description of the kernel'),
     sources: described(
       list(source, 4, 'sources'),
-      'The source files of the kernel, from the folder of the manifest: CUDA (.cu), HIP (.hip; without one, the .cu is compiled), OpenCL (.cl) or WGSL (.wgsl), one or several',
+      'Paths of the source files of the kernel, relative to the folder of the manifest: CUDA (.cu), HIP (.hip; without one, the .cu is compiled), OpenCL (.cl) or WGSL (.wgsl), one or several',
     ),
     arguments: described(
       list(argumentSchema, MAX_ARGUMENTS, 'arguments'),

@@ -81,7 +81,7 @@ export type ProbeAnswer =
   /** The page must run this plan, and then repeat the call with the times of this round and of all earlier ones. */
   | { readonly kind: 'round'; readonly plan: BenchPlan };
 
-/** The suite `designs` measures the unit loop over designs of a sweep. The other suites measure the device itself. */
+/** The suite `designs` measures designs of a sweep. The other suites measure the device itself. */
 export const BENCH_SUITES = [
   'designs',
   'matrix-power',

@@ -12,7 +12,7 @@ import {
 
 interface OlderField {
   readonly phase: PhaseName;
-  /** The default, which meant "nothing is known". A field that nobody stated and that has it gives no phase. */
+  /** The default, which meant "nothing is known". A field gives no phase if it has the default and nobody stated it. */
   readonly byDefault: number;
   readonly scale: number;
 }

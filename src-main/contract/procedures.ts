@@ -302,8 +302,8 @@ const others = {
   'workload.resolve': procedure({ studyId: v.optional(id), workload: workloadSchema }).returns<api.ResolvedWorkload>(),
   /**
    * Returns the columns of a table (CSV or Parquet, also as gzip), with the delimiter and header of a CSV, which are
-   * guessed if they are not given. Returns null for any other file of lengths; `workload.upload` needs no choice for
-   * it.
+   * guessed if they are not given. Returns null for any other file of lengths, because `workload.upload` reads it
+   * without choices.
    */
   'workload.inspect': procedure({
     fileName: shortText,

@@ -211,7 +211,7 @@ export const kernelSchema = v.strictObject(
     prologue: phase('The work of a thread before its first unit', 'thread'),
     unit: phase('The work for each unit, before and after its iterations', 'unit'),
     combine: phase(
-      'One combining step: if u threads share a unit, they combine their results in log2(u) steps. Assumed for dealt iterations if left out',
+      'One combining step: if u threads share a unit, they combine their results in log2(u) steps. For dealt iterations, the default is assumed',
       'unit',
     ),
     refill: phase(
@@ -219,11 +219,11 @@ export const kernelSchema = v.strictObject(
       'unit',
     ),
     search: phase(
-      'One step of the binary search for the start of an even share (nonzero-split, merge-path on a GPU). Assumed if left out',
+      'One step of the binary search for the start of an even share (nonzero-split, merge-path on a GPU). The default is assumed',
       'unit',
     ),
     carry: phase(
-      'The work of handing over a unit that the end of an even share cuts in two. Assumed if left out',
+      'The work of handing over a unit that the end of an even share cuts in two. The default is assumed',
       'unit',
     ),
     kneeSoftness: optional(

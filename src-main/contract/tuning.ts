@@ -10,7 +10,7 @@ export type TuningStop =
   /** A step added no measurement, because it ran on another device than the steps before. */
   | 'other-device';
 
-/** Number of designs for which the target's program is started once. */
+/** Number of designs that one start of the target's program measures. */
 export const DESIGNS_PER_STEP = 4;
 
 export function failureReasons({ history }: Pick<TuningStep, 'history'>): readonly string[] {

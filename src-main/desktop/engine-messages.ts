@@ -6,7 +6,7 @@ export interface OpenOptions extends EnginePlaces {
 
 export type ToEngine =
   | { readonly kind: 'open'; readonly options: OpenOptions }
-  /** A utility process also receives the port of the page; a Node process receives its messages as 'message'. */
+  /** A utility process also receives the port of the page. A Node process gets the page's messages as 'message'. */
   | { readonly kind: 'page'; readonly page: number }
   | { readonly kind: 'message'; readonly page: number; readonly message: unknown }
   | { readonly kind: 'page-closed'; readonly page: number }

@@ -148,7 +148,7 @@ function deliverFiles(): void {
   for (const file of files) window.webContents.send(CHANNELS.openFile, file);
 }
 
-/** Returns null, and so no reply, for a sender that is not the top frame of our page. */
+/** Returns null if the sender is not the top frame of our page. Such a sender gets no reply. */
 function senderWindow(event: IpcMainEvent | IpcMainInvokeEvent): BrowserWindow | null {
   const frame: WebFrameMain | null = event.senderFrame;
   if (!frame || frame !== event.sender.mainFrame || !isPageUrl(frame.url)) return null;

@@ -4,7 +4,7 @@ import { PAGE_ORIGIN } from './page-protocol.ts';
 import { isReachable, readWindowState, writeWindowState } from './window-state.ts';
 
 const TITLE_BAR_PX = 40;
-/** The page fits from this width on (`base.css`). */
+/** The smallest width at which the page fits (`base.css`), px. */
 const MIN_WIDTH = 880;
 const MIN_HEIGHT = 600;
 const FIRST_COLOURS: Record<'light' | 'dark', TitleBarColours> = {

@@ -47,7 +47,7 @@ export interface PageFile {
   readonly cacheControl: string;
 }
 
-/** Serves only regular files of known types inside the folder, also behind symbolic links. */
+/** Serves only regular files of known types. Symbolic links are resolved, and must not lead out of the folder. */
 export async function pageFile(rendererFolder: string, urlPath: string): Promise<PageFile | null> {
   let path: string;
   try {

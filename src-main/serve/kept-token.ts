@@ -23,7 +23,7 @@ export async function keptToken(databaseFile: string): Promise<string> {
     // `writeFile` applies the mode only to new files.
     await chmod(file, 0o600);
   } catch {
-    // The folder cannot be written.
+    // The file cannot be written, so the token is lost when the server ends.
   }
   return token;
 }

@@ -39,7 +39,7 @@ export interface TaskLimits {
   readonly taskMs: number;
   /** The time between two checks of the tasks, ms of real time. */
   readonly lookMs: number;
-  /** How long a cancelled task may take to its next step, ms. Then its worker is ended and loses its caches. */
+  /** How long a cancelled task may take to reach a step, ms. After that, its worker is ended and loses its caches. */
   readonly stopMs: number;
 }
 

@@ -182,10 +182,10 @@ describe('a report', () => {
     const kernel = { ...smallStudy().kernel, lengthsKnownBeforeLaunch: true };
     const layouts: Readonly<Record<string, RegExp>> = {
       none: /Units keep their order\.\W+In round j, slot s takes/,
-      'window-sort(256)': /Every 256 consecutive units sorted by length, the shortest first\.\W+In round j/,
+      'window-sort(256)': /Every 256 consecutive units are sorted by length, the shortest first\.\W+In round j/,
       'full-sort':
-        /All units sorted by length, the shortest first; blocks take their positions in that order at random\./,
-      'best-buckets(4)': /Units in 4 classes of length, the shortest first; blocks take .* at random\./,
+        /All units are sorted by length, the shortest first\. The blocks take random positions in this order\./,
+      'best-buckets(4)': /Units are in 4 classes of length, the shortest first\. The blocks take .* in this order\./,
       'dynamic-fetch': /a slot that has finished a unit takes the next one from a common counter\./,
     };
     const axes = { balancing: Object.keys(layouts), blockThreads: [64] };
@@ -215,7 +215,7 @@ describe('a report', () => {
       'constexpr unsigned tiles_across = 32u;',
       'constexpr unsigned tiles_per_image = 512u;',
       '// kernel<<<lockstep_walk::grid_blocks, dim3(lockstep_walk::block_width, lockstep_walk::block_height)>>>(...);',
-      '/// Units in tiles of 8 × 16 threads: row by row within a tile, and tiles row by row over the image. Places beyond the edges of the image stay empty.',
+      '/// Units lie in tiles of 8 × 16 threads: row by row within a tile, and tiles row by row over the image. Places beyond the edges of the image stay empty.',
     ])
       expect(cuda).toContain(`${line}\n`);
     const wgsl = (await bench.render(run, 'wgsl', { designIndex })).text;

@@ -116,7 +116,7 @@ export function addBench(program: Command, { terminal, withEngine, withRuns }: C
     .addOption(
       new Option(
         '--cache <state>',
-        'what the cache of a CUDA device holds before each launch: the data of the last launch (warm), or none of it',
+        'what the cache of a CUDA or HIP device holds before each launch: the data of the last launch (warm), or none of it',
       ).choices(CACHE_STATES),
     )
     .option(
@@ -128,7 +128,7 @@ export function addBench(program: Command, { terminal, withEngine, withRuns }: C
     .option('--list', 'list the targets of this machine')
     .option('--compare', 'compare the measurements of the given run with their predictions')
     .option('--profile <number>', 'with --compare: use the predictions of this calibration', positive)
-    .option('--bundle <path>', 'pack the measurement for a machine with a CUDA device: a folder, or a .tar file')
+    .option('--bundle <path>', 'pack the measurement for a machine with a CUDA or HIP device: a folder, or a .tar file')
     .option(
       '--slurm [tasks]',
       'with --bundle: also write a Slurm job array with this many tasks (default: 8); import FOLDER merges the results',

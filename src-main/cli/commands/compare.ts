@@ -139,7 +139,7 @@ function print(
       terminal.say(`These are the fastest ${MAX_ROWS} of ${shown.length} designs. --json has all of them.`);
   }
   terminal.say('');
-  terminal.say('A cell says how much slower the fastest design of its row is than the fastest design of its column.');
+  terminal.say('A cell says how much time the fastest design of its row loses in the run of its column.');
   terminal.table(
     ['', ...runs.map((run) => `run ${run.runId}`)],
     runs.map((run, row) => [

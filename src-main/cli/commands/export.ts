@@ -107,7 +107,7 @@ async function exportCommand(engine: Engine, terminal: Terminal, run: string, op
     ...(note && { note }),
   };
   if (output === undefined) {
-    // A document may be longer than the longest string, so its parts are written between the quotes of an empty text.
+    // A document may exceed the longest string, so its parts are written one by one between the quotes of `text`.
     const empty = JSON.stringify({ ...about, text: '' }, null, 2);
     terminal.out(empty.slice(0, empty.lastIndexOf('"')));
     await printParts(

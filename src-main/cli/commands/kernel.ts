@@ -61,7 +61,7 @@ export function addKernel(program: Command, { terminal, withEngine }: CommandLin
     )
     .option(
       '--mean <length>',
-      'mean length of the units, to find lengths that have the loss in the profile',
+      'mean length of the units; also find lengths that have this mean and the loss of the profile',
       positiveNumber,
     )
     .option('--nvcc <flags>', 'flags of the compiler, as in "-DBLOCK=128 -Iinclude"', (text: string) =>

@@ -154,7 +154,7 @@ function jsonLines(label: string): Reader {
         const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
         if (typeof value === 'object' && value !== null && !Array.isArray(value)) return ok(value as Design);
       } catch {
-        // Text that is no JSON gets the message below.
+        // Text that is not JSON gets the message below.
       }
       return badInput(`${label}, line ${number}: Expected a JSON object of parameters, not ${text.slice(0, 80)}`);
     },

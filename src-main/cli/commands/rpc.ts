@@ -77,7 +77,7 @@ async function pythonModule(root: string): Promise<string> {
   return text.replace('_WRITTEN_BY: List[str] = []', () => `_WRITTEN_BY: List[str] = ${JSON.stringify(program)}`);
 }
 
-/** Time to wait for open calls after the last line. Their caller may no longer exist. */
+/** How long to wait for open calls after the last line, ms. Their caller may no longer exist. */
 const LAST_CALLS_MS = 10_000;
 
 interface RpcOptions {
@@ -85,7 +85,7 @@ interface RpcOptions {
   readonly maxLineBytes?: number;
 }
 
-/** Resolves after `input` ended: at the last answer, or 10 s later. */
+/** Resolves when `input` has ended and all calls are answered, at the latest 10 s after the end of `input`. */
 export async function serveLines(
   engine: EngineDoor,
   input: AsyncIterable<unknown>,
@@ -125,7 +125,7 @@ export async function serveLines(
 
 function parsed(line: string): Result<unknown> {
   try {
-    // Most lines have no bytes, so they skip the reviver, which takes longer than the parsing itself.
+    // Most lines contain no base64, so they skip the reviver, which takes longer than the parsing itself.
     return ok(line.includes('"base64"') ? JSON.parse(line, fromBase64) : JSON.parse(line));
   } catch (error) {
     return badInput(`The line is not JSON: ${errorText(error)}.`);

@@ -54,7 +54,7 @@ With --json: {runId, deviceId, considered, measured, failed, best: {designIndex,
     );
 }
 
-/** When the tuning ends: after this many measured or failed designs, or this time of the command. */
+/** The tuning ends after this many designs, measured or failed, or when the command has taken this time. */
 type TuningBudget = { readonly designs: number } | { readonly timeMs: number };
 
 interface TuneOptions

@@ -126,7 +126,7 @@ async function measureForOwner(
   const written: Promise<void>[] = [];
   try {
     const end = await measureHere(engine, target, plan, job.data.limits, signal, async (record, atMs) => {
-      // The program does not wait for an unreachable Redis, because waiting would exceed the program's time limit.
+      // The writes are not awaited, because waiting for an unreachable Redis would exceed the program's time limit.
       written.push(write({ record, atMs }));
       written.at(-1)!.catch(() => {});
       return ok(null);

@@ -11,7 +11,6 @@ export function isDealt({ design }: RankRow): boolean {
   return design.classes !== undefined || (isWholeUnit(balancing) && balancing.kind !== 'dynamic-fetch');
 }
 
-/** `which` is a class; only mixed designs have several. */
 export function launchConstants(row: RankRow, type: string): string {
   const numbers = launchNumbers(row);
   const lists = numbers.map(([name, values, said]) => {

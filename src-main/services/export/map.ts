@@ -11,7 +11,7 @@ import { html } from './text.ts';
 
 /** The interactive map of the HTML report. Its data is in an attribute, and a single script draws it. */
 
-/** Cells along an axis on a page of 800 px. A cell of several values shows the best one. */
+/** Maximum cells along an axis, for a page 800 px wide. A cell for several values shows the best of them. */
 const MAX_CELLS = 96;
 
 interface DeviceMap {

@@ -286,7 +286,7 @@ export async function chartDrawer(): Promise<DrawChart> {
     chart.setOption({ animation: false, ...option });
     const text = chart.renderToSVGString();
     chart.dispose();
-    // The clip path would need an address inside the page. It can go, because lines never leave the plot.
+    // The clip path would need an address inside the page. It is removed, because lines never leave the plot.
     const plain = text.replace(/^<svg[^>]*>|<defs[^>]*>.*?<\/defs>| clip-path="[^"]*"/gs, '');
     // The content policy of the page allows no inline styles, so styles become attributes.
     const attributed = plain.replace(/<style.*?<\/style>/gs, '').replace(/ style="([^"]*)"/g, (_, style: string) =>

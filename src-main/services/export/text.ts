@@ -66,7 +66,7 @@ function json(value: unknown, indent?: string): string {
   );
 }
 
-/** Passing on such a part costs little compared with writing its text. */
+/** Passing on a part of this size costs little compared with writing its text. */
 const PART_CHARACTERS = 65_536;
 
 export async function* joined(pieces: Iterable<string> | AsyncIterable<string>): AsyncGenerator<string, void> {

@@ -36,7 +36,7 @@ interface TunerForm {
   readonly mixed?: boolean;
   readonly launchesGroups?: (groups: number) => boolean;
   readonly blocksOnly?: boolean;
-  /** Predictions for other numbers of units than the study's also choose the designs. */
+  /** Whether predictions for other numbers of units than the study's also decide which designs are listed. */
   readonly otherUnits?: boolean;
 }
 
@@ -168,7 +168,7 @@ function tunerDesigns(
   return ok({ designs, of: list.length, leftOut: leftOut.trim() });
 }
 
-/** More digits than a prediction is accurate to, fewer than a double has. */
+/** A prediction is accurate to fewer digits, and a double has more. */
 const DIGITS = 6;
 export const number = (value: number): string =>
   Number.isFinite(value) ? String(Number(value.toPrecision(DIGITS))) : 'None';

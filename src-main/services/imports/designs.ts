@@ -78,7 +78,7 @@ function wantedDesign({ case: one }: CaseResult, deviceId: string | null, named:
   return wantedOf(own, {});
 }
 
-/** Returns the case with names for numbers, or why the numbers of an exported script are not valid here. */
+/** Returns the case with names instead of numbers, or why the numbers of an exported script are not valid here. */
 function namedCase(one: CaseResult, axes: SpaceAxes, units: number, isDeviceKnown: boolean): CaseResult | string {
   if (one.case.benchmark !== 'external') return one;
   const configuration = withNames(one.case.parameters.configuration, axes, units, isDeviceKnown);
@@ -114,8 +114,8 @@ const NO_PARAMETERS =
  * @param deviceIds the device of each case, if the file states devices outside the configurations
  * @param named the device of the sweep by id or name, if the file or the user names it
  * @param parameters fields of a design by the file's own names
- * @param exported whether the file was exported from this sweep. A time that differs from the prediction then replaced
- * it.
+ * @param exported whether the file was exported from this sweep. In such a file, a time that differs from the prediction
+ * was measured.
  */
 export async function linkDesigns(
   view: RunView,
@@ -220,7 +220,7 @@ async function fastestCases(
   return best;
 }
 
-/** Counts the sweeps and devices that exported scripts have marked. All configurations without a mark count as one. */
+/** Counts the different marks of sweep and device in the cases. All cases without a mark count as one. */
 function countMarks(cases: readonly CaseResult[]): number {
   const marks = cases.map(({ case: one }) =>
     one.benchmark === 'external' ? one.parameters.configuration[SWEEP_PARAMETER] : undefined,
@@ -245,7 +245,7 @@ interface LinkedCase {
   readonly index: number;
   readonly device: Device;
   readonly result: CaseResult;
-  /** Whether the time equals the prediction, and so was not measured. */
+  /** Whether the time is a predicted or simulated time, and so was not measured. */
   readonly predicted: boolean;
 }
 

@@ -125,8 +125,8 @@ async function planMeasurement(
   if (input.cache === 'flush' && !cuda)
     return unsupported(
       kernel
-        ? 'The cache is not flushed for your own kernel. Remove cache.'
-        : `Caches can be flushed only on CUDA and HIP devices, not on ${target}. Remove cache.`,
+        ? 'The cache cannot be flushed for your own kernel. Leave out "cache".'
+        : `Caches can be flushed only on CUDA and HIP devices, not on ${target}. Leave out "cache".`,
       { field: 'cache' },
     );
   const { cache = 'warm' } = input;

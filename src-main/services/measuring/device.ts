@@ -8,7 +8,7 @@ import type { Catalogue } from '../devices/catalogue.ts';
 const NOISE =
   /\((?:r|tm|c|[^)]*)\)|\b(?:nvidia|amd|advanced micro devices|intel|google|apple|ati|tesla|corporation|inc|cpu|gpu|device|processor|graphics|nv|\d+-core|one|hbm\d?e?|@.*|\d+(?:\.\d+)?\s*(?:gb|gib|ghz))\b|[®™,]/gi;
 
-/** Drivers leave out these words of the catalogue: the usual form of a model, or a card that is not divided. */
+/** Drivers leave out these words of the catalogue: the usual form of a board, and words for a part of a card. */
 const USUAL = /^(?:sxm\d?|gcd|stack)$/;
 
 function words(name: string): readonly string[] {

@@ -9,7 +9,7 @@ import { kindText } from '../runs/runs.ts';
  * procedures can return them.
  */
 
-/** The `study` column of a measured run also has the study of its sweep. */
+/** The `study` column of a measured run has these fields, and also the study of its sweep. */
 export interface MeasuredRunStudy {
   readonly measuring: {
     readonly request: MeasuringRequest;

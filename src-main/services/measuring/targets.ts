@@ -46,8 +46,8 @@ import { remoteTarget } from '../agents/protocol.ts';
 import { inTemporaryFolder } from '../files/temporary-folder.ts';
 
 /**
- * The targets on which benchmarks run are `cuda:0`, `cuda:1`, …, `opencl:0`, … (own kernels only), `webgpu` (Dawn under
- * Node), `cpu`, and those below. This one is the GPU of the calling page.
+ * Benchmarks run on the targets `cuda:0`, …, `hip:0`, …, `opencl:0`, … (own kernels only), `webgpu` (Dawn under Node),
+ * `cpu`, and the targets that are defined below. `webgpu-page` is the GPU of the calling page.
  */
 export const PAGE_TARGET = 'webgpu-page';
 /** The user's own program. Only the command line may start it; through a page, any program could be started. */

@@ -92,20 +92,20 @@ export function layoutSentences(design: Design): readonly string[] {
   const given =
     design.blockWidth === undefined
       ? 'Units keep their order.'
-      : `Units in tiles of ${blockText(design)} threads: row by row within a tile, and tiles row by row over the image. Places beyond the edges of the image stay empty.`;
-  const shuffled = 'blocks take their positions in that order at random';
+      : `Units lie in tiles of ${blockText(design)} threads: row by row within a tile, and tiles row by row over the image. Places beyond the edges of the image stay empty.`;
+  const shuffled = 'The blocks take random positions in this order.';
   switch (order.kind) {
     case 'none':
       return dealt(given);
     case 'shuffle':
-      return dealt('Units in random order: permute them before the launch.');
+      return dealt('Units are in random order. Permute them before the launch.');
     case 'window-sort':
-      return dealt(`Every ${order.units} consecutive units sorted by length, the shortest first.`);
+      return dealt(`Every ${order.units} consecutive units are sorted by length, the shortest first.`);
     case 'full-sort':
-      return dealt(`All units sorted by length, the shortest first; ${shuffled}.`);
+      return dealt(`All units are sorted by length, the shortest first. ${shuffled}`);
     case 'quantile-buckets':
     case 'best-buckets':
-      return dealt(`Units in ${order.k} classes of length, the shortest first; ${shuffled}.`);
+      return dealt(`Units are in ${order.k} classes of length, the shortest first. ${shuffled}`);
     case 'padded':
       return dealt('Units keep their order, and all are padded to the longest unit.');
     case 'padded-slice':

@@ -6,7 +6,7 @@ import { getStudy, type LocatedStudy } from '../studies/studies.ts';
 import { takesMiddles } from '../version.ts';
 import { differences } from './diff.ts';
 
-/** Imported files and measurements of the device itself do not belong to a study. */
+/** Imported files without a sweep and measurements of the device itself do not belong to a study. */
 export function belongsToStudy({ study }: RunRecord): boolean {
   return typeof study === 'object' && study !== null && 'study' in study;
 }

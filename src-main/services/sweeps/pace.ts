@@ -19,7 +19,7 @@ export function withSweep(known: readonly FinishedSweep[], finished: FinishedSwe
     : known;
 }
 
-/** Returns the designs per ms of the largest run (the last of several), in which the start matters least. */
+/** Returns the designs per ms of the largest run, because its start matters least. Of equal runs, the last counts. */
 export function designsPerMs(known: readonly FinishedSweep[]): number {
   let largest: FinishedSweep | null = null;
   for (const one of known) if (one.designs >= (largest?.designs ?? 0)) largest = one;

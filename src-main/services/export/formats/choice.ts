@@ -38,7 +38,7 @@ const CANNOT_RUN = '1e30f';
 
 const DESIGNS_PER_LINE = 6;
 
-/** Writes 0 for the number of blocks if it follows from the units per slot, and the reverse. */
+/** Writes 0 for the number of blocks or the units per slot, whichever follows from the other. */
 function designRow(design: ChoiceDesign, device: Device): string {
   const { threadsPerUnit, blockThreads, launch } = design;
   const rounds = launch.kind === 'units-per-thread' ? launch.value : 0;

@@ -134,8 +134,8 @@ const WHOLE_NAMES: Readonly<Record<(typeof WHOLE_AXES)[number], string>> = {
  * best designs. For the simulation mode, the script writes their predictions into a cache file, marked as predicted.
  * All parameters are numbers, because the schema of caches and the macros of kernels require this.
  * @param timestamp when the run ended, ISO 8601
- * @param run the sweep, by which an import of the predictions finds it
- * @param axes implementations and balancings are positions on them
+ * @param run names the sweep, so that an import of the predictions finds it
+ * @param axes the axes on which implementations and balancings have their positions
  * @param space null if only the best designs are known
  */
 function kernelTunerScript(
@@ -304,9 +304,9 @@ function wholeSpace(space: KernelTunerSpace | null): string {
   const wrong =
     space.wrong === 0
       ? ''
-      : ` ${counted(space.wrong, 'design')} that cannot run ${space.wrong === 1 ? 'passes' : 'pass'} them.`;
+      : ` ${counted(space.wrong, 'design')} that cannot run ${space.wrong === 1 ? 'passes' : 'pass'} these restrictions.`;
   return `
-# All designs that can run on this device: every value, and the combinations that can. Add parameters of your own.${wrong}
+# WHOLE has all values of the designs, and RESTRICTIONS exclude combinations that cannot run. Add parameters of your own.${wrong}
 WHOLE = {name: tune_params[name] for name in NAMES}
 WHOLE.update({
 ${values.join('')}})

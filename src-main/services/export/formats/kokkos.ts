@@ -77,7 +77,7 @@ KOKKOS_INLINE_FUNCTION int unit_threads(const Member& team, int which = 0) {
 }
 
 /// Calls body(position) for each unit of this thread of a team, with the unit's position in the order. If a unit has more threads than
-/// vector lanes, several threads of the team call body for it. This one is number team.team_rank() % unit_threads(team, which) among them.
+/// vector lanes, several threads of the team call body for it. The calling thread is number team.team_rank() % unit_threads(team, which) among them.
 /// A team may have any size.
 template <class Member, class Body>
 KOKKOS_INLINE_FUNCTION void for_each_unit(const Member& team, long long units, int which, const Body& body) {

@@ -42,7 +42,7 @@ interface TraceEvent {
   readonly args?: Readonly<Record<string, string | number>>;
 }
 
-/** The process of launches and of the device's counters. Multiprocessor m has process m + 2, and viewers ignore 0. */
+/** The process of launches and of the device's counters. Multiprocessor m has process m + 2. Viewers ignore process 0. */
 const DEVICE = 1;
 const FIRST_THREAD = 1;
 const firstProcess = DEVICE + 1;
