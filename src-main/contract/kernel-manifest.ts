@@ -43,7 +43,7 @@ const numberFor = (what: string) => v.pipe(manifestNumber, v.description(`${what
 const IDENTIFIER = 'must be a name of letters, digits and _ that does not begin with a digit';
 const identifier = v.pipe(v.string(IDENTIFIER), v.maxLength(200, IDENTIFIER), v.regex(/^[A-Za-z_]\w*$/, IDENTIFIER));
 const ENTRY =
-  'must be the name of a function of the sources, in CUDA with its namespaces and the arguments of its template (solver::spmv<float, 4>)';
+  'must be the name of a function of the sources; in CUDA, the name includes its namespaces and template arguments (solver::spmv<float, 4>)';
 const entryName = v.pipe(
   v.string(ENTRY),
   v.maxLength(400, ENTRY),

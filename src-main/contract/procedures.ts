@@ -108,8 +108,8 @@ const measuringInput = {
   runId: v.optional(id),
   deviceId: v.optional(shortText),
   /**
-   * Which designs of those that the target can run: the best by prediction, random valid ones (with the seed of the
-   * study), evenly spread over the ranking, or those named in `designs`, which the target must all be able to run.
+   * Which of the designs that the target can run: the best by prediction, random valid ones (by the seed of the study),
+   * or ones spread evenly over the ranking. With `named`, those in `designs`, and the target must be able to run all.
    */
   choose: v.optional(v.picklist(['best', 'random', 'spread', 'named']), 'best'),
   count: v.optional(whole(1, 10_000), 20),
@@ -513,11 +513,11 @@ const others = {
    */
   'bench.measuredDevice': procedure({ id, device: v.optional(v.unknown()) }).returns<measuring.MeasuredDevice>(),
   /**
-   * Imports a file of results (of a bundle), a Kernel Tuner cache or T4 file, measured loops, or measured times of
-   * designs (CSV), as a run of kind `import`.
+   * Imports a file of results (of a bundle), a Kernel Tuner cache or T4 file, an Optuna storage, or a CSV of measured
+   * loops, losses or times of designs, as a run of kind `import`.
    * `runId` is the sweep to match; the file is refused if no configuration is one of its designs. `openRunId` is the
    * sweep that the user is viewing, used if the file names none. `parameters` maps parameters of the file to fields of
-   * a design if their names do not show it; it is saved for later imports of the same study if designs are found.
+   * a design, if their names do not show the fields. If designs are found, later imports of the study reuse the map.
    * `timeUnit` and `studyName` are for an Optuna storage.
    */
   'import.file': procedure({

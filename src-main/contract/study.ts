@@ -120,7 +120,7 @@ const accessSchema = v.strictObject(
 
 const integerShare = described(
   between(0, 1),
-  'Fraction of all instructions that are 32-bit integer or logic, 0 to 1; the instructions of no class are assumed to be FP32',
+  'Fraction of all instructions that are 32-bit integer or logic, 0 to 1. Instructions of no class are assumed to be FP32',
 );
 const fp64Share = described(between(0, 1), 'Fraction of all instructions that are FP64, 0 to 1');
 const specialShare = described(
@@ -129,7 +129,7 @@ const specialShare = described(
 );
 const threeRegisterShare = described(
   between(0, 1),
-  'Fraction of all instructions that are FP32 and read three different registers (a multiply-add without a constant), 0 to 1; above one half, it slows down recent NVIDIA devices',
+  'Fraction of all instructions that are FP32 and read three different registers (a multiply-add without a constant), 0 to 1. A fraction above one half slows down recent NVIDIA devices',
 );
 
 function phase(when: string, traffic: 'thread' | 'unit') {

@@ -17,7 +17,7 @@ export function addCompare(program: Command, { terminal, withRuns }: CommandLine
   command(
     program,
     'compare <runs...>',
-    'compare measured runs with the first of them, for example on other devices or of other versions of a kernel',
+    'compare measured runs with the first one, for example runs on other devices or of other versions of a kernel',
   )
     .addOption(
       new Option('--threshold <percentage>', 'ignore differences up to this size')

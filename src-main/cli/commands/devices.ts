@@ -50,7 +50,7 @@ explained in
     );
   command(devices, 'calibrate <run>', 'write what the probes of a run measured into the measured device')
     .option('--device <id>', 'the device, if the name that its driver reports does not identify it')
-    .option('--into <file>', 'change the device in this file (the file of devices add) instead of your saved devices')
+    .option('--into <file>', 'change the device in this file instead of your saved device')
     .action((run: string, options: CalibrateOptions) =>
       withRuns(options, (engine) => calibrateDevice(engine, terminal, run, options)),
     )

@@ -56,7 +56,7 @@ async function traceCommand(
     return;
   }
   if (program === undefined)
-    throw badUsage('Specify the program to trace behind --, as in lockstep trace -- ./app, or --header or --wgsl.');
+    throw badUsage('Specify --header, --wgsl, or the program to trace after --, as in lockstep trace -- ./app.');
 
   const { units = null, output, timeLimit } = options;
   const value = unwrap(

@@ -11,7 +11,7 @@ import type { RedisSettings } from './connection.ts';
 import { openOwner, type Owner } from './owner.ts';
 import type { RunTaskInput } from './protocol.ts';
 
-/** The key of the setting in the app. It has no password, which comes from the environment or from a file. */
+/** The key of the setting in the app. The setting has no password, which comes from the environment or from a file. */
 export const AGENTS_SETTING = 'agents';
 /** The time between two attempts to reach a Redis that does not answer, ms. */
 const RETRY_MS = 10_000;

@@ -6,7 +6,7 @@ import { findProgram, pathFolders, runTool } from '../../../src-workers/bench/to
 import { CHROMIUM_NAMES } from './chromium.mjs';
 import { inTemporaryFolder } from '../files/temporary-folder.ts';
 
-/** A page with a few plots prints in a second, but a busy machine may start a browser slowly. The limit is in ms. */
+/** The time limit of a print, ms. A page with a few plots takes a second, but a busy machine starts browsers slowly. */
 const PRINT_LIMIT_MS = 60_000;
 
 /**

@@ -28,9 +28,9 @@ export function collectCases(cases: readonly BenchCase[], repeats: number) {
 
   return {
     /**
-     * Takes a record, and returns the cases that are now complete. A failed case is complete. Another case is complete
-     * when it has all its timed launches (or values, if it has no launches) and a record of another case follows,
-     * because its check may come last. Programs may alternate between cases. Fails with `bad-input` on an unexpected
+     * Takes a record, and returns the cases that are now complete. A failed case is complete. Another case needs all its
+     * timed launches (or its values, if it has no launches). Its check may come after them, so it is complete only when
+     * a record of another case follows. Programs may alternate between cases. Fails with `bad-input` on an unexpected
      * case.
      */
     take(record: CaseRecord): Result<readonly CaseResult[]> {

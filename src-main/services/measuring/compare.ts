@@ -141,7 +141,7 @@ function basisWarnings(
   if (!profile) {
     const version = view.run.modelVersions.prediction ?? '';
     if (version !== MODEL_VERSION)
-      warnings.push(`The sweep was predicted with the model ${version}, but these predictions with ${MODEL_VERSION}.`);
+      warnings.push(`The predictions of the sweep are by the model ${version}, but these are by ${MODEL_VERSION}.`);
     return warnings;
   }
   if (profile.profile.sourceRunIds.includes(run.id))

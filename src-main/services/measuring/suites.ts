@@ -108,7 +108,7 @@ const PROBES = [
   'cache-l2',
   'bandwidth',
 ] as const;
-/** These probes need a clock that lanes can read, or numbers and instructions that WebGPU does not have. */
+/** These probes need doubles, instructions or a clock of lanes, which WebGPU does not have. */
 const CUDA_PROBES: readonly string[] = [
   'state-buffers',
   'double-multiply-add',

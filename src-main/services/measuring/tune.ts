@@ -137,7 +137,7 @@ export async function nextDesigns(
  * A share of the designs are the best by prediction. The others are spread evenly over the rest, because a poor
  * prediction does not show where the best design is.
  * @param list the designs in the order of prediction
- * @param bestShare the share of the best, at most 1: the rank correlation of predicted and measured times
+ * @param bestShare the share of the best designs: the rank correlation of predicted and measured times, at most 1
  */
 export function consideredAmong(list: Uint32Array, bestShare: number, most = MAX_CONSIDERED): readonly number[] {
   if (list.length <= most) return [...list];

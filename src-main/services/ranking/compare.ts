@@ -175,7 +175,7 @@ export function comparisonReasons(devices: readonly DeviceBest[]): readonly stri
   const peaks = peakInstructionsGigaPerSecond(one) / peakInstructionsGigaPerSecond(other);
   lines.push(
     peaks >= 1
-      ? `The peak instruction rate of ${one.name} is ${times(peaks)} that of ${next.device.name}${ratio > 1.1 * peaks ? ', and it also uses a larger share of its peak.' : ratio < peaks / 1.1 ? ', but this kernel cannot use all of it.' : ', about the ratio of the times.'}`
+      ? `The peak instruction rate of ${one.name} is ${times(peaks)} that of ${next.device.name}${ratio > 1.1 * peaks ? ', and it also uses a larger share of its peak.' : ratio < peaks / 1.1 ? ', but this kernel cannot use all of it.' : ', which is about the ratio of the times.'}`
       : `${one.name} wins although its peak instruction rate is only ${percent(peaks)} of that of ${next.device.name}.`,
   );
   return lines;

@@ -74,7 +74,7 @@ MARK = {"device": ${pythonText(deviceId)}, "${SWEEP_PARAMETER}": ${sweep}}
 
 
 def suggest_number(trial, name):
-    """A number, so that the sampler sees an order; rounded to one of the choices."""
+    """Suggests a number, so that the sampler sees an order, and rounds it to one of the choices."""
     values = [value for value in CHOICES[name] if value > 0]
     low, high = values[0], values[-1]
     number = trial.suggest_int(name, low, high, log=high >= 8 * low)

@@ -174,7 +174,7 @@ def perf_model(**arguments):
 
 
 def early_config_prune(configs, named_args, **kwargs):
-    """Excludes configurations before compilation whose predicted time exceeds the best by more than TIE_FRACTION."""
+    """Before compilation, excludes configurations whose predicted time exceeds the best by more than TIE_FRACTION."""
     arguments = {**named_args, **kwargs}
     times = [perf_model(**{**arguments, **config.all_kwargs()}) for config in configs]
     limit = min(times) * (1 + TIE_FRACTION)
