@@ -38,7 +38,7 @@ export const parsedBy =
 
 export const sizes = (text: string): readonly number[] => {
   const list = numberList(text);
-  if (!list) throw new InvalidArgumentError('It must be whole numbers ≥ 1 such as 2,4,8.');
+  if (!list) throw new InvalidArgumentError('It must be a list of whole numbers ≥ 1, such as 2,4,8.');
   return list;
 };
 

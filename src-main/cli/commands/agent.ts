@@ -42,7 +42,7 @@ export function addAgent(program: Command, { terminal, places }: CommandLine): v
   lockstep sweep study.json --redis redis://HOST              on the machine that saves the runs
   lockstep bench 1 --redis redis://HOST --target cuda:0@NAME
 Every result is saved once, in the database of the machine that started the run. Other
-agents continue the work of an agent that stops, crashes or hangs. Agents take work only from the same version. Everyone who can
+agents continue the work of an agent that stops, crashes or hangs. Agents take work only from machines with their version. Everyone who can
 write to the Redis can give agents work, so protect the Redis by a password.
 With --json: {name, place, versions, workers, devices}.`,
     )

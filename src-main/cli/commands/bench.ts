@@ -73,8 +73,8 @@ The program runs in the current folder, without a shell: spaces separate argumen
                                         the device; the ranking shows the times in the rows of this device
 In both commands, these names are replaced by values of the design ({{name}} is the text {name}):
 ${placeholderLines()}
-A build is reused until a file changes that the command names, or that is in the current folder or in a folder that the
-command names. The launches of several designs alternate in random order. A design fails if a run ends with an error, prints no
+A build is reused until something changes: a file in the current folder, or a file or folder that the command names.
+The launches of several designs alternate in random order. A design fails if a run ends with an error, prints no
 time, or exceeds --case-limit; the other designs continue.
 
 Your own kernel, in CUDA, HIP, OpenCL or WGSL, without a program (example and format: db/examples/kernels):

@@ -59,8 +59,8 @@ explained in
       `
   lockstep bench --suite probes --target cuda:0      on the GPU, or as a bundle whose results are imported
   lockstep devices calibrate 3                       the number of that run
-The fields are achievedBandwidthFraction, randomSectorsGbS and cachedSectorsGbS, with the date of the run in their
-sources; other fields stay. Results of another device, or of a CPU that emulates a GPU, are refused. The device is saved
+The fields are achievedBandwidthFraction, randomSectorsGbS and cachedSectorsGbS. Their sources get the date of the run.
+Other fields stay. Results of another device, or of a CPU that emulates a GPU, are refused. The device is saved
 among your own and replaces the device of the catalogue, until lockstep devices delete. Later predictions use it, and
 saved runs keep their devices.
 With --json: {runId, deviceId, measuredOn, file, changes: [{field, before, after, source}]}; before and file may be null.`,

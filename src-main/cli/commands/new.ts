@@ -6,7 +6,7 @@ import { command, type CommandLine, type GlobalOptions, call, positive } from '.
 
 export function addNew(program: Command, { terminal, places, withEngine }: CommandLine): void {
   command(program, 'new <study>', 'write a study file for your lengths')
-    .requiredOption('--lengths <W>', 'a file (CSV, Matrix Market, NPY, Parquet, …), or a workload as for loss')
+    .requiredOption('--lengths <W>', 'a file (CSV, Matrix Market, NPY, Parquet, …), or a workload (see loss --help)')
     .option(
       '--units <N>',
       'number of units; the lengths are repeated for more units (default: one unit for each length)',

@@ -156,7 +156,7 @@ export function checkImplemented(
     const entry = findEntry(manifest, describeDesign(view.predictor, design).design);
     if (!entry.ok)
       return unsupported(
-        `${entry.error.message}, but design ${design} of run ${view.run.id} has it. ${named ? 'Specify other designs' : 'Remove it from a copy of the study and predict the copy, or specify designs with --design'}.`,
+        `Design ${design} of run ${view.run.id}: ${entry.error.message}. ${named ? 'Specify other designs' : 'Remove the value from a copy of the study and predict the copy, or specify designs with --design'}.`,
       );
   }
   return ok(null);

@@ -198,7 +198,7 @@ PREDICTED_MS = {
 ${rows.join('\n')}
 }
 
-# The starting point for strategies that accept one: the best design. Others refuse it, or choose their own start.
+# The best design. Strategies that accept a starting point begin there. Others refuse it, or choose their own.
 X0 = list(next(iter(PREDICTED_MS)))
 X0_STRATEGIES = (
     "basinhopping", "diff_evo", "dual_annealing", "firefly_algorithm", "genetic_algorithm", "greedy_ils", "greedy_mls", "minimize", "pso",
