@@ -75,7 +75,9 @@ export function targetBackend(asked: string): Result<BenchBackend> {
   if (target === 'webgpu' || target === PAGE_TARGET) return ok('webgpu');
   if (target === 'cpu' || target === PROGRAM_TARGET) return ok(target);
   if (isCallerTarget(target) || target === EMULATION_TARGET || isOpencl(target)) return ok('program');
-  return badInput(`target must be cuda:0, hip:0, webgpu, ${PAGE_TARGET} or cpu, not "${target.slice(0, 80)}".`);
+  return badInput(
+    `target must be cuda:0, hip:0, opencl:0, webgpu, ${PAGE_TARGET}, ${EMULATION_TARGET} or cpu, not "${target.slice(0, 80)}".`,
+  );
 }
 
 type Here = Pick<Context, 'pool' | 'programs'>;

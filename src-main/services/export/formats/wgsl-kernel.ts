@@ -210,9 +210,7 @@ const oneLoop = (
   }
 `;
 
-/**
- * This code works for any width of subgroups. A subgroup that is narrower than a unit's threads runs the unit alone.
- */
+/** This code works for any width of subgroups. A subgroup narrower than a unit's threads runs the unit alone. */
 const FETCH_BY_SUBGROUP = `  // A subgroup takes a unit for each of its slots, and takes the next units when all of these are done.
   let lanes = subgroupAdd(1u);
   let u = min(THREADS_PER_UNIT, lanes);
