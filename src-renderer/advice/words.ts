@@ -184,7 +184,7 @@ export const WEIGHING = 'still weighing the assumed inputs';
 /** The highest chance that is shown: chances come from a limited number of draws, so none is certain. */
 const MOST_CERTAIN = 0.99;
 
-/** Says how sure the answer is: `80 % sure to be within 3 % of the best`; below 50 %, what it loses on average. */
+/** Says how sure the answer is: `80 % sure to be within 3 % of the best`. Below 50 %, names the mean loss instead. */
 export function sureText({ robust, within }: Uncertainty): string {
   if (robust.chanceBest > MOST_CERTAIN)
     return `over ${percent(MOST_CERTAIN, 0)} sure to be within ${percent(within, 0)} of the best`;

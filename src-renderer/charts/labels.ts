@@ -55,7 +55,7 @@ export function labelled(count: number, stride: number, chosen: number | null, a
   return out;
 }
 
-/** Whether value `i` of an axis gets a label: the first, the last, and every `stride`-th with round values. */
+/** Whether value `i` of an axis gets a label: the first, the last, and every `stride`-th that is not close to them. */
 export function isLabelled(i: number, count: number, stride: number): boolean {
   if (i === 0 || i === count - 1) return true;
   return (i + 1) % stride === 0 && i >= stride * 0.7 && count - 1 - i >= stride * 0.75;

@@ -30,7 +30,7 @@ export function chooseFile(accept: string, take: (file: File) => unknown): void 
   input.click();
 }
 
-/** Saves a document like `saveText`, but a document in parts as a download. Throws if a part is missing. */
+/** Saves a document by `saveText` or, if it comes in parts, as a download. Throws if a part is missing. */
 export async function saveDocument(engine: Engine, document: ExportDocument): Promise<string | null> {
   const { fileName, mediaType, text } = document;
   if (document.next === undefined) return saveText(fileName, mediaType, text);

@@ -18,7 +18,7 @@ const AT_WORD = 0.8;
 const WITHIN = 0.5;
 const HIDDEN = 0.25;
 const ABBREVIATED = 0.1;
-/** The bonus for a whole word: `sort` finds "Sort by the time" before "Sorting", although that is shorter. */
+/** The bonus for a whole word: `sort` finds "Sort by the time" before the shorter "Sorting". */
 const WHOLE_WORD = 0.02;
 /** For every `LETTERS_PER_SLIP` letters of a typed word, one letter may be missing. */
 const LETTERS_PER_SLIP = 4;
@@ -74,7 +74,7 @@ function matched<T extends Searchable>(
   });
 }
 
-/** Returns the items that contain all words of the query, best first. Abbreviations count only if there are none. */
+/** Returns the items that contain all words of the query, best first. If there are none, abbreviations count too. */
 export function search<T extends Searchable>(items: readonly T[], query: string): readonly Found<T>[] {
   const parts = query.trim().toLowerCase().split(/\s+/).filter(Boolean);
   if (parts.length === 0) return items.map((item) => ({ item, score: 0, at: [] }));

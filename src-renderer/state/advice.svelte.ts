@@ -54,7 +54,7 @@ export class Advice {
     this.#app.editor.id === this.#app.location.studyId ? this.#app.editor.study : null,
   );
   readonly docked: boolean = $derived.by(() => this.#app.location.view === 'study');
-  /** Whether the shown run belongs to the study, or no run is shown. A sweep of the command line may have no study. */
+  /** Whether the view and its run show the study of the answer. A sweep of the command line may have no study. */
   readonly applies: boolean = $derived.by(() => {
     const { run, location } = this.#app;
     return this.docked || run === null || run.studyId === location.studyId;
@@ -67,7 +67,7 @@ export class Advice {
   readonly slow = $derived(this.#isSlow());
   readonly uncertainty = $derived(this.#weighed === this.#answer ? this.#uncertainty : null);
   readonly uncertaintyFailure = $derived(this.#weighed === this.#answer ? this.#uncertaintyFailure : null);
-  /** Whether the answer may still change, because the draws of the assumed inputs are not all predicted. */
+  /** Whether the answer may still change, because not all draws of the assumed inputs are predicted yet. */
   readonly isWeighing = $derived(
     this.#state !== 'failed' && this.uncertainty === null && this.uncertaintyFailure === null,
   );
@@ -217,7 +217,7 @@ function withSpace(answer: Recommendation, other: Recommendation): Recommendatio
   return { ...answer, landscape: { ...answer.landscape, maps: landscape.maps }, devices, predicted, of, invalid };
 }
 
-/** Gives an answer without maps the maps of the last answer, if both are for the same device and designs. */
+/** Adds the last answer's maps to an answer without maps, if both are for the same device and designs. */
 function withMaps(answer: Recommendation, last: Recommendation | null): Recommendation {
   const { device, landscape } = answer;
   const fits =

@@ -115,7 +115,7 @@ export class App {
     });
   }
 
-  /** Loads what the first screen needs, with the study in the address, otherwise the study open last or the first. */
+  /** Loads what the first screen needs: the study in the address, otherwise the last open study or the newest study. */
   async start(): Promise<void> {
     await this.engine.connect();
     const resume = async () => {
@@ -153,7 +153,7 @@ export class App {
     await this.library.load('runs');
   }
 
-  /** Shows a run: the designs of a sweep, a simulation in its sweep's ranking by simulated time, or a measurement. */
+  /** Shows a run. A simulation appears as the ranking of its sweep by simulated time, a measurement in Measure. */
   openRun(run: RunSummary, view: ViewId): void {
     if (run.studyId !== null && run.studyId !== this.location.studyId) this.location.openStudy(run.studyId, view);
     if (isMeasuring(run)) {

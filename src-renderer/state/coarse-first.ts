@@ -23,7 +23,7 @@ export class CoarseFirst<In, Out> {
   readonly #calls: CoarseFirstCalls<In, Out>;
   #input: In | null = null;
   #version = 0;
-  /** Of all versions of the input, the newest whose exact answer was requested, and the newest whose answer arrived. */
+  /** The newest version of the input whose exact answer was requested, and the newest whose exact answer arrived. */
   #exactly = 0;
   #settled = 0;
   #asking = false;

@@ -3,7 +3,7 @@ import type { ViewId } from '../shell/views.ts';
 
 /** The address of the view: `#/ranking?study=1&run=14&sort=waves`. A link reopens the view with its selection. */
 
-/** One value of an address: how its text is read and written, and the default, which is left out. */
+/** One value of an address: how its text is read and written, and its default, which an address leaves out. */
 export interface Field<T> {
   readonly fallback: T;
   parse(text: string): T | undefined;

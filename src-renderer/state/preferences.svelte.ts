@@ -35,7 +35,7 @@ export class Preferences {
   readonly density = $derived(this.#stored.density);
   readonly vocabulary = $derived(this.#stored.vocabulary);
   readonly lastAddress = $derived(this.#stored.lastAddress);
-  // Each address change replaces the stored object, but not these parts, so their readers need not run again.
+  // Saving the last address replaces `#stored`, but not these parts of it, so their readers need not run again.
   readonly #choices = $derived(this.#stored.choices);
   readonly #splits = $derived(this.#stored.splits);
   /** The drawn theme. If the system forces its own colours, the theme follows the system. */

@@ -64,7 +64,7 @@ export function suggestChoice({ columns, records, header, delimiter }: TableSumm
     return { meaning: 'target', length: 0, weight: 1 };
   const counts = at(COUNT_WORDS, wholes);
   const others = wholes.filter((i) => i !== counts);
-  // Another column without repeated values holds the lengths, and this column says how many units have each length.
+  // If another column has no repeated values, it holds the lengths, and `counts` says how many units have each.
   if (counts !== undefined && others.some((i) => columns[i].distinct === records))
     return { meaning: 'count', length: best(others), weight: counts };
   if (varied.length > 0) return { meaning: 'unit', length: best(varied), weight: null };
@@ -118,7 +118,7 @@ export function readChoice(table: TableSummary, { meaning, length, weight }: Tab
     const wrong = notWhole(table, length, VERTICES) ?? notWhole(table, weight, VERTICES);
     return wrong
       ? refused(wrong)
-      : { ok: true, units: null, text: `${counted(records, 'edge')}; a length is an out-degree` };
+      : { ok: true, units: null, text: `${counted(records, 'edge')}; each length is the out-degree of a vertex` };
   }
   const lengths = columns[length];
   const wrong = notWhole(table, length, 'Lengths are whole numbers of iterations');
@@ -139,7 +139,7 @@ export function readChoice(table: TableSummary, { meaning, length, weight }: Tab
     return { ok: true, units: null, text: `${text}; the file does not give the number of units` };
   }
   if (weights.kind === 'number' && weights.min >= 0)
-    return { ok: true, units: null, text: `${text}, by weight; the file does not give the number of units` };
+    return { ok: true, units: null, text: `${text} with weights; the file does not give the number of units` };
   const wrongCount = notWhole(table, weight, 'Counts are whole numbers');
   if (wrongCount) return refused(wrongCount);
   if (weights.total === 0) return refused('All counts are 0. Choose another column.');

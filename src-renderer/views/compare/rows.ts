@@ -314,7 +314,7 @@ function percentOf(fraction: number | null | undefined): number | null {
 }
 
 const RANGE_HINT =
-  'Under the time is its 90 % range, as in the recommendation. The range follows from measured kernels of this kind and from the usual values of assumed inputs';
+  'The range under the time is its 90 % range, as in the recommendation. It follows from measured kernels of this kind and from the usual values of assumed inputs';
 
 function rangeText({ designIndex }: { readonly designIndex: number }, ranges: Comparison['ranges']): string {
   const range = ranges.get(designIndex);

@@ -15,7 +15,7 @@ export function marginals({ timeMs, xValues, yValues }: LandscapeGrid): { x: Flo
   return { x, y };
 }
 
-/** Marginals above this multiple of the best time are all drawn at the largest height. */
+/** Best times of rows and columns above this multiple of the best of all are drawn at the largest height. */
 const LEVEL_SPAN = 2;
 
 /** Returns the line's height at each value, from 0 (the best time) to 1 (the slowest drawn time, or none). */

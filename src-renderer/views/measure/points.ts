@@ -16,8 +16,8 @@ export interface MeasuredPoints {
 }
 
 /**
- * Returns the designs with both times. Ranks, scale and predictions come from the comparison, because a calibration
- * profile predicts differently. Before there is a comparison, the times so far give them.
+ * Returns the designs with a predicted and a measured time. Ranks, scale and predictions come from the comparison,
+ * because a calibration profile changes them. Before there is a comparison, they follow from the times so far.
  */
 export function measuredPoints(detail: MeasuringDetail, comparison: MeasuringComparison | null): MeasuredPoints {
   const byDesign = new Map<number, MeasuredCase>();

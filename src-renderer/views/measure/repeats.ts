@@ -14,7 +14,7 @@ export function launches({ timesMs, warmUpMs }: MeasuredTime) {
   return all.map((timeMs, order) => ({ order, timeMs, kind: kindOf(order) }));
 }
 
-/** The scale ends at this multiple of the median; slower launches are drawn at its edge. */
+/** The scale covers times up to this factor from the median. Other launches are drawn at its edges. */
 const REACH = 2;
 
 export function launchRange(time: MeasuredTime): { readonly lowMs: number; readonly highMs: number } {

@@ -90,7 +90,7 @@ export function scatterChart(
     }),
     tooltip: {
       ...markTip(theme, ({ dataIndex }) => pointTooltip(points[dataIndex], describe(points[dataIndex]))),
-      // Code shows the tooltip, because the nearest point need not be under the pointer.
+      // The view shows the tooltip of the nearest point, which need not be under the pointer.
       triggerOn: 'none',
     },
     series: [

@@ -82,7 +82,7 @@ export interface MeasuringSetup {
   readonly repeats: number;
   readonly warmUps: number;
   readonly limitS: number;
-  /** The limit for all designs, s. To stay within it, a probe first reduces the repeats, then the units. */
+  /** The limit for all designs, s. A probe reduces the repeats, then the units, then the designs, until they fit. */
   readonly timeS: number;
 }
 

@@ -191,7 +191,7 @@ function catalogueValue(device: Device | null, probe: string, name: string): num
       return EXCHANGE_LATENCY_CYCLES;
   }
   if (name === 'lanesPerCycle') return probed === undefined ? null : classLanes(device)[probed];
-  // The model's one latency of arithmetic is for FP32 and integer instructions.
+  // The model has only one latency of arithmetic, for FP32 and integer instructions.
   if (name === 'latencyCycles')
     return probed === 'fp32' || probed === 'integer' ? device.dependentIssueLatencyCycles : null;
   return catalogueValues(device)[name] ?? null;

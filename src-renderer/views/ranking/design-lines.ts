@@ -30,7 +30,7 @@ export function designLines(row: RankRow, base: RankRow | null) {
       change: '',
       tone: '',
     }),
-    /** With `better`, a smaller number is better. */
+    /** With `better`, a smaller number counts as faster, a larger one as slower. */
     numbers(
       label: string,
       read: (row: RankRow) => number,

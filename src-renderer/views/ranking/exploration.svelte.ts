@@ -70,7 +70,7 @@ export class Exploration {
     return this.devices.length > 1 && typeof deviceId === 'string' ? { deviceId } : {};
   });
   readonly filter: RankFilter = $derived.by(() => ({ ...this.address.filter, ...this.whole }));
-  /** The baseline in the address, or the pinned design of the shown device (with all devices, of the fastest). */
+  /** The baseline in the address, otherwise the pinned design of the shown device; of the fastest, if all are shown. */
   readonly #pinnedIndex: number | null = $derived.by(() => {
     const { deviceId } = this;
     const isHere = (design: number | null) =>

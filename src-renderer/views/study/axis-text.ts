@@ -54,7 +54,7 @@ export function parseAxis(text: string): Result<CountAxis> {
     if (step === null) return badInput(`The step must be 1 or more, not ${range[3]}`);
     const axis = step === 1 ? { from, to } : { from, to, step };
     if (axisCount(axis) > MAX_AXIS_VALUES)
-      return badInput(`${count(axisCount(axis))} values; an axis may have ${count(MAX_AXIS_VALUES)}`);
+      return badInput(`${count(axisCount(axis))} values; an axis may have at most ${count(MAX_AXIS_VALUES)}`);
     return ok(axis);
   }
   const values: number[] = [];
@@ -65,7 +65,7 @@ export function parseAxis(text: string): Result<CountAxis> {
   }
   if (values.length === 0) return badInput(EXPECTED);
   if (values.length > MAX_AXIS_VALUES)
-    return badInput(`${count(values.length)} values; an axis may have ${count(MAX_AXIS_VALUES)}`);
+    return badInput(`${count(values.length)} values; an axis may have at most ${count(MAX_AXIS_VALUES)}`);
   return ok([...new Set(values)].sort((a, b) => a - b));
 }
 

@@ -191,7 +191,7 @@ export function withoutImplementation(study: Study, at: number): Study {
   const allowed = tidy(only.axes ?? {}) as Partial<Study['axes']>;
   return { ...rest, kernel: implementationKernel(rest.kernel, only), axes: { ...rest.axes, ...allowed } };
 }
-/** Changes the workload. New lengths replace or remove the width of the rows, without which blocks cannot be tiles. */
+/** Changes the workload. New lengths replace or remove the width of the rows. Without it, blocks cannot be tiles. */
 export function withWorkload(study: Study, change: Partial<Study['workload']>): Study {
   const before = study.workload;
   const areOther = change.lengths !== undefined && change.lengths !== before.lengths;

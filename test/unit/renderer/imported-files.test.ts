@@ -78,7 +78,7 @@ describe('the interpretation of a table', () => {
   it('finds edges by the names of their ends, or, like an import without a choice, by two numbers with a space between them', async () => {
     expect(await suggested('weight source target', '5 0 1', '5 0 2', '5 2 1')).toEqual({
       choice: { meaning: 'target', length: 1, weight: 2 },
-      reading: { ok: true, units: null, text: '3 edges; a length is an out-degree' },
+      reading: { ok: true, units: null, text: '3 edges; each length is the out-degree of a vertex' },
       columns: { length: 'source', target: 'target', header: true, delimiter: 'space' },
     });
     expect((await suggested('0 1', '0 2', '2 1')).choice).toEqual({ meaning: 'target', length: 0, weight: 1 });

@@ -30,7 +30,7 @@ export const agreement: PageContent = {
     g :: values of an axis
   `,
   validity: [
-    'Latency and issue cost scale all times together. Only designs with few active thread groups, measured together with designs with many, separate them. Among saturated designs, latency keeps its value.',
+    'Latency and issue cost scale all times together. They are separated only by measurements of designs with few and with many active thread groups. Among saturated designs, latency keeps its value.',
     'The softness of the knee shows only near the knee.',
     'With one number of threads per unit, the measurements show nothing about sharing. With two, serial fraction and cooperation cost cannot be separated, and only the serial fraction is fitted.',
     'The overhead of a launch shows in the shortest launches. The set-up of a unit shows in launches of short units.',

@@ -54,7 +54,7 @@ export const balancing: PageContent = {
   question: 'What does ordering the units before the launch save?',
   text: [
     'Groups of similar units wait less. With buckets, each group takes its units from one range of lengths. A window sort puts neighbouring units in order; a full sort is its limit. Dynamic fetch has three forms: a lane takes its next unit as soon as it is done, or it takes several units at a time, or a thread group takes a unit for each of its lanes. Each strategy has a price, which the prediction adds: bytes moved and passes before the launch, or additions to a common counter during the launch.',
-    'Other strategies change what a lane runs. Padding makes every lane as long as the longest unit of its slice, or of all units. An even share cuts units: every slot takes the same number of iterations (non-zeros), or of iterations and units together (merge path), searches for its first unit, and hands over the part of a unit that the end of its share cuts. Mixed puts units in classes of length; each class has its own threads per unit and its own launch.',
+    'Other strategies change what a lane runs. Padding makes every lane as long as the longest unit of its slice, or of all units. An even share cuts units. Every slot takes the same number of iterations (non-zeros), or of iterations and units together (merge path). It searches for its first unit, and hands over the part of a unit that the end of its share cuts. Mixed puts units in classes of length; each class has its own threads per unit and its own launch.',
   ],
   equations: rows`
     \mathbb{E}[M_i] = \sum_{x \ge 0} \Pr \bigl( \mathrm{Bin}(M, F(x)) < i \, n \bigr) :: Expected longest unit of the i-th group of a sorted window of M units.

@@ -82,7 +82,7 @@ function findPublished(cpu: CpuDevice, { work, cores }: Chosen): { readonly meas
   return (work === 'triangular' ? LANGGUTH_TRIANGULAR : LANGGUTH_AMDAHL)[at] ?? null;
 }
 
-/** A CPU's map of the closest models has at most 40 columns, and does not depend on the work. */
+/** The map of the closest models by CPU. It does not depend on the work, so it is computed once. */
 const maps = new WeakMap<CpuDevice, RegimeMap>();
 function computeMap(cpu: CpuDevice): RegimeMap {
   const coresPerColumn = Math.ceil(cpu.cores / 40);
@@ -211,7 +211,7 @@ export const contention: PageContent = {
   group: 'Device',
   question: 'What does uneven work cost when cores share one memory?',
   text: [
-    'Cores with little work end early and leave the bandwidth to the other cores, but one core alone cannot use all of it. The time is therefore shorter than the core with the most work takes under full contention, and longer than it takes without contention. Fewer cores can be faster.',
+    'Cores with little work end early and leave the bandwidth to the other cores, but one core alone cannot use all of it. The core with the most work therefore takes less time than under full contention, and more than without contention. Fewer cores can be faster.',
   ],
   equations: rows`
     K = \lceil \rho / \beta \rceil :: Cores that use the whole bandwidth.
@@ -232,8 +232,8 @@ export const contention: PageContent = {
     'One memory: cores on different sockets with memories of their own are not covered.',
   ],
   contradictions: [
-    'The printed column of the triangular workload does not follow the printed formula: it counts the work of cores 2 to K above that of the K-th core in the first phase. Both formulas are offered by name. The tables use the formula that gives the printed numbers.',
-    'For the Epyc 7302P the slides list K = 5, where ρ/β rounds up to 4. The printed bandwidth agrees with one value of K, the printed error and share of the first phase with the other.',
+    'The printed column of the triangular workload does not follow the printed formula. In the first phase, it also counts the work of cores 2 to K above that of the K-th core. Both formulas are offered by name. The tables use the formula that gives the printed numbers.',
+    'For the Epyc 7302P, the slides list K = 5, but ρ/β rounds up to 4. The printed bandwidth follows from K = 5. Its printed error and the share of the first phase follow from K = 4.',
   ],
   sources: rows`
     Langguth, Cai, Trotter (undated). Modelling Load Imbalance in Shared Memory Multicore Systems. Slides, Simula.

@@ -94,7 +94,7 @@ export const divergence: PageContent = {
   group: 'Lockstep',
   question: 'What does the reconvergence stack of older devices cost?',
   text: [
-    'Before independent thread scheduling, a thread group kept the lanes that had left a loop on a stack. The stack has a few fast entries on chip; beyond them, chunks of the stack spill to memory and are loaded back. Each divergent branch and each spill costs cycles.',
+    'Before independent thread scheduling, a thread group kept a stack of the lanes that had left a loop. The stack has a few fast entries on chip; beyond them, chunks of the stack spill to memory and are loaded back. Each divergent branch and each spill costs cycles.',
     'A token on the stack states which lanes wait (its mask), why they wait (SYNC: to reconverge; DIV: they left by a branch) and where they continue. The last instruction of a loop carries a pop bit: it runs once for every token. These extra instructions can be counted.',
   ],
   equations: rows`
@@ -117,7 +117,7 @@ export const divergence: PageContent = {
   ],
   contradictions: [
     'A divergent branch on Maxwell costs 26 cycles in the fit and 24 in the summary. Predictions use the fit; both can be chosen here.',
-    'In the paper’s own comparison the emulator differs from the measured double loop by up to 76 cycles, always at a spill. The cost of a spill depends on the spills before it, which one constant cannot describe.',
+    'In the paper’s own comparison, the emulator differs from the measured double loop by up to 76 cycles, always at a spill. The cost of a spill depends on the spills before it, which one constant cannot describe.',
   ],
   sources: rows`
     Bialas, Strzelecki (2015). Benchmarking the cost of thread divergence in CUDA. arXiv:1504.01650.

@@ -159,7 +159,7 @@ export const hasan: PageContent = {
   ],
   contradictions: [
     'The paper states an error of 0.13 to 5.69 %. Its printed equations differ from its printed table by 7.9 points of efficiency on average and by 32 at most.',
-    'The second equation prints no ceiling, although thread groups are whole. As printed, efficiency falls from the first thread on, while the table is flat there.',
+    'The second equation prints no ceiling, although the number of thread groups is whole. As printed, efficiency falls from the first thread on, while the table is flat there.',
     'The caption of the paper’s Figure 2 swaps the ranges of the two axes: no block has 1,248 threads.',
   ],
   sources: rows`

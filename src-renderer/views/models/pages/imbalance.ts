@@ -79,7 +79,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>, 'lossDistribution'> = {
             note: `Mean **${fixed(answer.value.modelledMean, 4)}** by the model, ${fixed(answer.value.simulatedMean, 4)} over ${count(answer.value.groups)} simulated groups`,
           },
           published
-            ? `The authors’ marks are ${count(published.groups)} of their public groups. Measured losses scatter more than the model: cycles contain more than iterations. The first and the last bin also count the losses beyond them.`
+            ? `The authors’ marks show ${count(published.groups)} of their public groups. Measured losses scatter more than the model, because cycles contain more than iterations. The first and the last bin also count the losses beyond them.`
             : 'The authors’ groups are public for geometric(0.05) and uniform(20, 40) with 32 units. The data behind their Figure 3 is not public.',
         ],
       };

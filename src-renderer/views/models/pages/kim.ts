@@ -220,7 +220,7 @@ export const kim: PageContent = {
     'Devices of the catalogue get two functional units, arithmetic and device memory. Caches and clocks are not modelled.',
   ],
   contradictions: [
-    'The brackets of the functional units are printed as floors, with which a unit that is wider than its work would take no time at all. Here they are read as ceilings.',
+    'The brackets in the formula of the functional units are printed as floors. A unit that is wider than its work would then take no time at all. Here the brackets are read as ceilings.',
     'The poster divides shared memory and registers by the smallest allocation, although a block may need several of them. Here they are divided by the allocation that holds the block.',
   ],
   sources: rows`
