@@ -9,7 +9,7 @@ interface Shown {
 }
 
 const FIRST_DELAY_MS = 450;
-/** How long after a tooltip has disappeared the next one appears without a delay, ms. */
+/** After a tooltip has disappeared, the next one appears without a delay for this time, ms. */
 const WARM_MS = 400;
 
 let shown = $state.raw<Shown | null>(null);

@@ -74,7 +74,7 @@ function matched<T extends Searchable>(
   });
 }
 
-/** Returns the items that contain all words of the query, best first. If there are none, abbreviations count too. */
+/** Returns the items that contain all words of the query, best first. If no item does, abbreviations count too. */
 export function search<T extends Searchable>(items: readonly T[], query: string): readonly Found<T>[] {
   const parts = query.trim().toLowerCase().split(/\s+/).filter(Boolean);
   if (parts.length === 0) return items.map((item) => ({ item, score: 0, at: [] }));

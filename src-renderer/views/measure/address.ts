@@ -3,7 +3,7 @@ import { choiceField, flagField, numberField, textField, type Address } from '..
 import { MEASURED_COLUMNS } from './rows.ts';
 import { CHOICES } from './setup.ts';
 
-/** `setup` is a tab in a narrow window only; a wide window shows it beside the others. */
+/** `setup` is a tab only in a narrow window. A wide window shows the set-up beside the other tabs. */
 const MEASURE_TABS = ['result', 'calibrate', 'tune', 'setup'] as const;
 
 /** `run` is the sweep in every view, so the measurement is `measured`. */

@@ -114,7 +114,7 @@ export function withAssumed(study: Study, field: KernelNumber, at: KernelPlace =
   const value = isPhase(field) ? assumedPhase(field) : KERNEL_INPUTS[field].assumed;
   return withOrigin(withKernel(study, { [field]: value }, at), field, 'assumed', at);
 }
-/** Sets the arrays, which replace the bytes per iteration. Without any, their element sizes become these bytes. */
+/** Sets the arrays, which replace the bytes per iteration. Without arrays, the sum of their elements is assumed. */
 export function withAccesses(study: Study, accesses: readonly MemoryAccess[], at: KernelPlace = null): Study {
   const own = ownKernel(study, at);
   const { accesses: _list, bytesPerIteration: _one, ...origins } = own.origins ?? {};

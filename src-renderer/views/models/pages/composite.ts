@@ -90,7 +90,7 @@ export const composite: PageContent = {
     G, M, R, W_b :: blocks, multiprocessors, resident blocks, thread groups of a block
   `,
   validity: [
-    'A thread group stays with one scheduler of its multiprocessor: it competes for issue with the groups there, and for memory with all. So w is a count of the groups that compete, and the slowest scheduler ends the launch.',
+    'A thread group stays with one scheduler of its multiprocessor: it competes for issue with the groups of this scheduler, and for memory with all groups. So w counts the groups that compete, and the slowest scheduler ends the launch.',
     'Blocks go to free slots in order. A slot is free when the last thread group of its block ends.',
     'The error of the model is given as a band. Designs whose times differ by less than the band count as equal.',
     'Caches, changes of the clock and other work on the device are not modelled. Measure before you rely on absolute times.',

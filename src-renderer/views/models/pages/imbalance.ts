@@ -107,7 +107,7 @@ export const imbalance: PageContent = {
     X_W(n) :: loss of a group of n independent units
   `,
   validity: [
-    'Units are independent draws from one law. A workload with an order has its exact loss beside it: neighbours of similar length lose less, sorted units far less.',
+    'Units are independent draws from one law. If a workload has an order, the Study view also shows its exact loss: neighbours of similar length lose less, sorted units far less.',
     'Every iteration costs the same, and lanes reconverge after every unit.',
     'Infinite laws are cut where a probability of one millionth is left. The cut is reported.',
     'The samples behind the paper’s Figure 3 are not public, so that comparison cannot be repeated. The samples behind Figure 2 are public in part.',

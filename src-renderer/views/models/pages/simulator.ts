@@ -125,7 +125,7 @@ export const simulator: PageContent = {
   question: 'What does a launch do, block by block?',
   text: [
     'The simulator checks the composite prediction. It simulates a launch event by event: blocks are dispatched in order to free slots, the resident thread groups of a multiprocessor share its pace, and a slot is free again only when the last group of its block has ended.',
-    'The simulator averages nothing. Depths are drawn at random, and so the time of a launch is itself a random number. A simulation therefore shows what the prediction cannot: how much single launches vary. A simulation takes milliseconds, a prediction less than one millisecond.',
+    'The simulator averages nothing. Depths are drawn at random, so the time of a launch is random too. A simulation therefore shows what the prediction cannot: how much single launches vary. A simulation takes milliseconds, a prediction less than one millisecond.',
   ],
   equations: rows`
     \frac{\mathrm{d} v_m}{\mathrm{d} t} = \frac{1}{t(w_m)} :: The virtual time of a multiprocessor, in iterations: with w active groups, one iteration of all of them takes t(w) cycles.
