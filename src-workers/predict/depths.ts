@@ -68,7 +68,9 @@ export function computeDepths(candidate: GpuCandidate): DepthOfDesign {
   }
   if (hasGivenShares(candidate)) {
     const means = getDealtLaunch(candidate).means!;
-    const searchShare = getPace(candidate).overheadIterations / means.meanDepth;
+    // The mean counts blocks without work, which do not search.
+    const workingDepth = means.meanDepth * (gridBlocks / candidate.workingBlocks);
+    const searchShare = getPace(candidate).overheadIterations / workingDepth;
     return { ...OF_ONE_KIND, means, scale: 1, laws: null, timeScale: 1, searchShare };
   }
   const one = (units: TabulatedUnits): DepthOfDesign => {

@@ -68,8 +68,9 @@ function createFetchingGroup(fetched: Fetched, unitsPerLane: number, setupIterat
   return {
     depth: computeDepthAfter(iterations, lives, weight, groups),
     iterations,
-    starts: (played.starts / count) * parts,
-    events: (played.fetches / count) * parts - 1,
+    // If the launch has fewer units than lanes, some groups fetch nothing.
+    starts: Math.max(1, (played.starts / count) * parts),
+    events: Math.max(0, (played.fetches / count) * parts - 1),
     lastEvents: played.lastFetches / count,
   };
 }

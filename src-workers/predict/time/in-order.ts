@@ -139,6 +139,7 @@ export function computeInOrderCycles(
   for (const each of lives) life += each;
   let run = 0;
   for (const iterations of now) run += (iterations / perIteration) * residentBlocks;
-  const others = lastDispatch * (gridBlocks / count - 1) * (life / run);
+  // If all dispatched blocks are empty, the last dispatch is at the start.
+  const others = run > 0 ? lastDispatch * (gridBlocks / count - 1) * (life / run) : 0;
   return others + computeSlowestCycles(blocks, held, elapsed, M, cyclesPerIteration, schedulers, clocks);
 }

@@ -44,6 +44,21 @@ function simulatedMs(predictor: Predictor, index = 0): number {
   return unwrap(simulateDesign(predictor, index, { seed: 3, halfWidth: 0.008, maxReplications: 60 })).meanMs;
 }
 
+// Each of these launches once had no time.
+it.each([
+  ['nvidia-gtx-770', 'merge-path', 382, 45, { threadsPerUnit: [16], blockThreads: [128], gridBlocks: [128] }],
+  ['nvidia-v100-sxm2-16gb', 'dynamic-fetch(4)', 127, 1, { blockThreads: [96], gridBlocks: [1] }],
+])('a launch on %s has a time if some blocks or lanes get no work: %s', async (id, balancing, units, setup, axes) => {
+  const workload = { lengths: 'example:mandelbrot', units };
+  const unit = { instructions: setup, dependentLoads: 1 };
+  const kernel = { ...KNOWN, unit, registersPerThread: 40, sharing: 'split', dependentLoadsPerIteration: 2 } as const;
+  const study = oneDesign({ axes: { ...axes, balancing: [balancing] }, kernel, workload, devices: [id] });
+  const { timeMs, parts } = explainDesign(createPredictor(await planOf(study)), 0)!;
+  expect(timeMs).toBeGreaterThan(0);
+  expect(sumOf(parts)).toBeCloseTo(timeMs, 9);
+  expect(Math.min(...Object.values(parts))).toBeGreaterThanOrEqual(0);
+});
+
 describe('even shares', () => {
   it('add up lengths of 16 bits beyond 16 bits', () => {
     const lengths = [2 ** 16 - 1, 1, 2 ** 16 - 1];
