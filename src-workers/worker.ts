@@ -19,6 +19,7 @@ import {
 } from './advise/best.ts';
 import { tryInput, type InputTrial, type TrialOptions } from './advise/sensitivity.ts';
 import { drawnPlan, type Draw, type Unknown } from './advise/unknown.ts';
+import type { Memory } from './advise/earlier.ts';
 import { surveyDesigns, surveyFastest, predictTimes, type DesignPart, type Survey } from './advise/survey.ts';
 import { makeBundle } from './bench/cuda/bundle.ts';
 import type { CudaObject, PlacedFile } from './bench/cuda/cuda-plan.ts';
@@ -188,18 +189,21 @@ export function searchPick({
   return kept.picked();
 }
 
-export function survey(task: OfAdvice<{ part: DesignPart; ties: TieTable; bestMs?: number }>): Survey {
-  const { part, ties, bestMs } = task;
+/** @param task if `fastest` is given, only the fastest designs are predicted */
+export function survey(
+  task: OfAdvice<{ part: DesignPart; ties: TieTable; fastest?: { bestMs: number; memory: Memory } }>,
+): Survey {
+  const { part, ties, fastest } = task;
   const predictor = getAdvisor(task.plan, task.key);
-  return bestMs === undefined ? surveyDesigns(predictor, part, ties) : surveyFastest(predictor, part, bestMs);
+  return fastest ? surveyFastest(predictor, part, fastest) : surveyDesigns(predictor, part, ties);
 }
 
-/** The first `leading` designs are predicted first (`predictPromising`). */
 type GlancedPart = OfAdvice<{
   part: Uint32Array;
   leading: number;
   /** Whether the search must go on until it finds a valid design, however long this takes. */
   isNeeded: boolean;
+  memory: Memory;
 }>;
 
 /**
@@ -209,7 +213,7 @@ type GlancedPart = OfAdvice<{
 export function glance(task: Task<{ parts: readonly GlancedPart[]; untilMs: number }>): readonly Survey[] {
   const { parts, untilMs } = task;
   let slowest = 0;
-  return parts.map(({ plan, key, part, leading, isNeeded }, at) => {
+  return parts.map(({ plan, key, part, leading, isNeeded, memory }, at) => {
     let last = Date.now();
     const until = last + (untilMs - last) / (parts.length - at);
     const isOver = (isFound: boolean): boolean => {
@@ -218,7 +222,7 @@ export function glance(task: Task<{ parts: readonly GlancedPart[]; untilMs: numb
       last = now;
       return (isFound || !isNeeded) && now + slowest >= until;
     };
-    return surveyFastest(getAdvisor(plan, key), part, Infinity, { isOver, leading });
+    return surveyFastest(getAdvisor(plan, key), part, { isOver, leading, memory });
   });
 }
 

@@ -17,6 +17,7 @@ import type { Predictor } from '../predict/tables.ts';
 import type { TimedDesign } from '../predict/time-design.ts';
 import { isSorted } from '../predict/time/dealt-launch.ts';
 import { AXIS, decodeInto } from '../domain/space.ts';
+import { expectLeastMs, remember, type Memory } from './earlier.ts';
 
 /**
  * Slack below a bound. Predicted times are approximations, so a predicted time may be below its bound. The slack is
@@ -147,10 +148,15 @@ function lossyCycles(candidate: GpuCandidate): number {
   return computeCloseBusyCycles(candidate) + computeFetchingCycles(candidate);
 }
 
-export interface Hurry {
-  /** @param isFound whether a valid design is known */
-  readonly isOver: (isFound: boolean) => boolean;
-  readonly leading: number;
+export interface SearchOptions {
+  /** The known time of another design, as if it were in the list. */
+  readonly bestMs?: number;
+  /** Says whether the time for the search is over. The argument says whether a valid design is known. */
+  readonly isOver?: (isFound: boolean) => boolean;
+  /** Number of designs at the head of the list that are predicted first. */
+  readonly leading?: number;
+  /** What an earlier prediction learned. It also keeps what is learned now. */
+  readonly memory?: Memory;
 }
 
 interface Promising {
@@ -163,14 +169,12 @@ interface Promising {
  * gets the time NaN, and its reason if it is invalid. The search is best first (Hart, Nilsson & Raphael 1968); after
  * some predictions the fastest time hardly improves, and the other designs follow in the order in which neighbours
  * share the most laws.
- * @param bestMs the known time of another design, as if it were in the list
  */
 export function predictPromising(
   predictor: Predictor,
   designs: Uint32Array,
   fraction: number,
-  bestMs = Infinity,
-  hurry: Hurry = { isOver: () => false, leading: 0 },
+  { bestMs = Infinity, isOver: isTimeOver = () => false, leading = 0, memory }: SearchOptions = {},
 ): Promising {
   const columns = allocateChunk(0, designs.length);
   columns.timeMs.fill(NaN);
@@ -179,22 +183,44 @@ export function predictPromising(
   const candidate = {} as Candidate;
   const timed = {} as TimedDesign;
   let limit = bestMs * (1 + fraction);
-  const isOver = (): boolean => hurry.isOver(limit < Infinity);
+  const isOver = (): boolean => isTimeOver(limit < Infinity);
+  const proven = new Float64Array(designs.length);
+  /** The bound that decides: the proven one, or a longer time that is expected from the earlier prediction. */
   const bound = new Float64Array(designs.length);
-  const bounds = new Uint8Array(designs.length);
-  const closer = [ofFamily, shortest, withLoss];
+  const prove = (at: number, ms: number): number => (proven[at] = Math.max(proven[at], ms));
+  const expect = (at: number): number => {
+    const ms = expectLeastMs(memory!, designs[at], proven[at]);
+    if (ms > proven[at]) unlikely.push(at);
+    return Math.max(proven[at], ms);
+  };
+  /** Bounds, from the fastest to compute to the closest. */
+  const levels: readonly ((at: number) => number)[] = [
+    (at) => prove(at, ofFamily(designs[at])),
+    (at) => prove(at, shortest(designs[at])),
+    (at) => prove(at, withLoss(designs[at])),
+    ...(memory?.earlier ? [expect] : []),
+  ];
+  const reached = new Uint8Array(designs.length);
+  /** Designs that the earlier prediction may exclude. */
+  const unlikely: number[] = [];
+  let isCompared = false;
   const comeCloser = (at: number): void => {
-    bound[at] = Math.max(bound[at], closer[bounds[at]](designs[at]));
-    bounds[at] += 1;
+    bound[at] = levels[reached[at]](at);
+    reached[at] += 1;
   };
   const predict = (at: number): void => {
     decodeInto(positions, predictor.counts, designs[at]);
     predictInto(columns, at, predictor, positions, candidate, timed);
-    if (columns.invalidReason[at] === 0) limit = Math.min(limit, columns.timeMs[at] * (1 + fraction));
+    if (columns.invalidReason[at] !== 0) return;
+    limit = Math.min(limit, columns.timeMs[at] * (1 + fraction));
+    if (!memory) return;
+    while (reached[at] < levels.length) comeCloser(at);
+    remember(memory, designs[at], columns.timeMs[at], proven[at]);
+    isCompared ||= bound[at] > proven[at];
   };
 
   let next = 0;
-  for (; next < hurry.leading && !isOver(); next += 1) predict(next);
+  for (; next < leading && !isOver(); next += 1) predict(next);
   const queue = indexedQueue(bound);
   for (; next < designs.length && !isOver(); next += 1) {
     columns.invalidReason[next] = invalidReason(designs[next]);
@@ -205,7 +231,7 @@ export function predictPromising(
   for (let predicted = 0; predicted < BEST_FIRST && queue.size() > 0 && !isOver();) {
     const at = queue.first();
     if (bound[at] > limit) break;
-    if (bounds[at] < closer.length) {
+    if (reached[at] < levels.length) {
       comeCloser(at);
       queue.settle();
     } else {
@@ -221,10 +247,19 @@ export function predictPromising(
   for (const at of rest.sort((a, b) => order(designs[a]) - order(designs[b]))) {
     if (isOver()) unreached += 1;
     else {
-      while (bound[at] <= limit && bounds[at] < closer.length) comeCloser(at);
+      while (bound[at] <= limit && reached[at] < levels.length) comeCloser(at);
       if (bound[at] <= limit) predict(at);
     }
   }
+  // At least one of the expected times must be compared with a predicted one.
+  if (unlikely.length > 0 && !isCompared && !isOver())
+    predict(unlikely.reduce((least, at) => (bound[at] < bound[least] ? at : least)));
+  // The lowest ratio may have fallen since these designs were excluded.
+  const isOpen = (at: number): boolean =>
+    Number.isNaN(columns.timeMs[at]) && Math.max(proven[at], expectLeastMs(memory!, designs[at], proven[at])) <= limit;
+  let open = unlikely.filter(isOpen);
+  for (; open.length > 0 && !isOver(); open = open.filter(isOpen)) predict(open[0]);
+  unreached += open.length;
   return { columns, unreached };
 }
 

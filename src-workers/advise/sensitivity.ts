@@ -120,7 +120,7 @@ function findBest(predictor: Predictor, candidates: Uint32Array): Best {
   const [recommended] = candidates;
   const candidateMs = predictTimes(predictor, candidates);
   const whole = { first: 0, count: spaceSize(axes) };
-  const { designs, columns } = surveyFastest(predictor, whole, shortestTime(candidateMs));
+  const { designs, columns } = surveyFastest(predictor, whole, { bestMs: shortestTime(candidateMs) });
   const at = new Map(Array.from(designs, (design, entry) => [design, entry]));
   const figures = {
     timeMs: (design: number) => columns.timeMs[at.get(design)!],

@@ -6,7 +6,7 @@ import type { Predictor } from '../predict/tables.ts';
 import { decodeInto } from '../domain/space.ts';
 import { wavesOn } from '../sweep/ranking.ts';
 import { AGREEMENT_FRACTION, widestFraction, type TieTable } from '../sweep/ties.ts';
-import { predictPromising, type Hurry } from './bound.ts';
+import { predictPromising, type SearchOptions } from './bound.ts';
 import { cellBests, type CellBests } from './maps.ts';
 
 export type DesignPart = { readonly first: number; readonly count: number } | Uint32Array;
@@ -60,13 +60,13 @@ export function surveyDesigns(predictor: Predictor, part: DesignPart, ties: TieT
 }
 
 /**
- * Finds only the fastest design of a part, if it is not slower than `bestMs`, the known time of some design. Most other
- * designs are not predicted, so ties and cells stay unknown.
+ * Finds only the fastest design of a part, if it is not slower than the known time of another design. Most other designs
+ * are not predicted, so ties and cells stay unknown.
  */
-export function surveyFastest(predictor: Predictor, part: DesignPart, bestMs: number, hurry?: Hurry): Survey {
+export function surveyFastest(predictor: Predictor, part: DesignPart, options: SearchOptions = {}): Survey {
   const designs =
     part instanceof Uint32Array ? part : Uint32Array.from({ length: part.count }, (_, at) => part.first + at);
-  const { columns, unreached } = predictPromising(predictor, designs, AGREEMENT_FRACTION, bestMs, hurry);
+  const { columns, unreached } = predictPromising(predictor, designs, AGREEMENT_FRACTION, options);
   const best = shortestTime(columns.timeMs);
   const entries = [...designs.keys()].filter((at) => columns.timeMs[at] <= best * (1 + AGREEMENT_FRACTION));
   return {

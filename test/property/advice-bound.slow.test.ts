@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { predictPromising, shortestOfFamily } from '../../src-workers/advise/bound.ts';
+import { createMemory } from '../../src-workers/advise/earlier.ts';
 import { AXIS, decodeInto, spaceSize } from '../../src-workers/domain/space.ts';
 import type { Candidate } from '../../src-workers/predict/design/candidate.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
@@ -101,5 +102,39 @@ it.each([
     for (const design of all) if (timeMs[design] <= best * (1 + BAND)) expect(promising[design]).toBe(timeMs[design]);
     const predicted = promising.filter((time) => !Number.isNaN(time)).length;
     if (name === 'geometric' || name.startsWith('spmv')) expect(predicted).toBeLessThan(all.length / 2);
+  },
+);
+
+type Kernel = StudyFile['kernel'];
+const EDITS: readonly ((kernel: Kernel, factor: number) => Partial<Kernel>)[] = [
+  ({ instructionsPerIteration }, factor) => ({ instructionsPerIteration: instructionsPerIteration * factor }),
+  ({ dependentLoadsPerIteration }, factor) => ({
+    dependentLoadsPerIteration: (dependentLoadsPerIteration || 1) * factor,
+  }),
+  ({ bytesPerIteration }, factor) => ({ bytesPerIteration: (bytesPerIteration || 2) * factor }),
+  ({ unit }, factor) => ({ unit: { ...unit, instructions: (unit?.instructions || 20) * factor } }),
+  (_, factor) => ({ prologue: { instructions: 20 * factor }, combine: { instructions: 8 * factor } }),
+];
+
+it.each(Array.from({ length: 16 }, (_, at) => 200 + at))(
+  'after edits of random study %i, the earlier times lead to a design as fast as the best one',
+  async (seed) => {
+    const random = seededRandom(seed);
+    const study = randomStudy(random);
+    const kernel: Kernel = { refill: { instructions: 12 }, combine: { instructions: 8 }, ...study.kernel };
+    const predictorOf = async (edit: Partial<Kernel>) =>
+      createPredictor(await planOf({ ...study, kernel: { ...kernel, ...edit } }));
+    const before = await predictorOf({});
+    const all = Uint32Array.from({ length: spaceSize(before.plan.axes) }, (_, design) => design);
+    const known = createMemory(all.length, null);
+    predictPromising(before, all, BAND, { memory: known });
+    for (const edit of EDITS) {
+      const edited = await predictorOf(edit(kernel, 3 ** (2 * random() - 1)));
+      const memory = createMemory(all.length, known.own);
+      const { timeMs } = predictPromising(edited, all, BAND, { memory }).columns;
+      const fastest = (times: Float64Array) => times.reduce((least, time) => (time < least ? time : least), Infinity);
+      const best = fastest(predictPromising(edited, all, BAND).columns.timeMs);
+      expect(fastest(timeMs)).toBeLessThanOrEqual(best * (1 + BAND));
+    }
   },
 );

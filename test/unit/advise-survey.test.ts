@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { coarseAxes, coarseDesigns } from '../../src-workers/advise/coarse.ts';
+import { createMemory } from '../../src-workers/advise/earlier.ts';
 import { bestMaps, mapShape } from '../../src-workers/advise/maps.ts';
 import { surveyDesigns, surveyFastest, predictTimes, type DesignPart } from '../../src-workers/advise/survey.ts';
 import { AXIS, decodeInto, spaceSize } from '../../src-workers/domain/space.ts';
@@ -125,7 +126,7 @@ it('a glance ends with the first valid design if its time has passed, and is exa
   const byTime = [...designs].filter((design) => timeMs[design] > 0).sort((a, b) => timeMs[a] - timeMs[b]);
   const invalid = [...designs].filter((design) => Number.isNaN(timeMs[design]));
   const glance = (first: readonly number[], options: { leading: number; isOver?: typeof isOver }) =>
-    surveyFastest(predictor, Uint32Array.from(new Set([...first, ...designs])), Infinity, { isOver, ...options });
+    surveyFastest(predictor, Uint32Array.from(new Set([...first, ...designs])), { isOver, ...options });
 
   const leading = [...invalid.slice(0, 2), byTime[7], byTime[0]];
   const known = glance(leading, { leading: leading.length });
@@ -138,8 +139,29 @@ it('a glance ends with the first valid design if its time has passed, and is exa
   expect(unknown.columns.timeMs[0]).toBe(timeMs[unknown.designs[0]]);
   expect(unknown.predicted).toBeLessThan(designs.length);
 
-  const exact = surveyFastest(predictor, designs, Infinity);
+  const exact = surveyFastest(predictor, designs);
   const found = glance(byTime.slice(5, 20), { leading: 15, isOver: () => false });
   expect([found.predicted, found.invalid]).toEqual([designs.length, invalid.length]);
   expect([...found.designs].sort((a, b) => a - b)).toEqual([...exact.designs]);
+});
+
+it('after an edit, only designs that can be the fastest by their earlier times are predicted again', async () => {
+  const { plan, predictor, size, designs } = await example();
+  const before = createMemory(size, null);
+  surveyFastest(predictor, designs, { memory: before });
+  const edited = createPredictor({ ...plan, kernel: { ...plan.kernel, instructionsPerIteration: 50 } });
+  const counted = (times: Float32Array) => times.reduce((count, ms) => count + Number(ms > 0), 0);
+  const predictedBefore = counted(before.own.timeMs);
+  const exact = surveyFastest(edited, designs);
+  const after = createMemory(size, before.own);
+  expect(surveyFastest(edited, designs, { memory: after })).toEqual(exact);
+  expect(counted(after.own.timeMs)).toBeLessThan(predictedBefore / 2);
+  // Times that were too long exclude too many designs, until the first predictions show it.
+  before.own.timeMs.forEach((ms, design) => (before.own.timeMs[design] = 1.5 * ms));
+  expect(surveyFastest(edited, designs, { memory: createMemory(size, before.own) })).toEqual(exact);
+  // Workers share what the predictions show.
+  const halves = [designs.subarray(0, size / 2), designs.subarray(size / 2)];
+  const shared = createMemory(size, before.own);
+  for (const half of halves) surveyFastest(edited, half, { memory: shared });
+  expect(shared.lowest[0]).toBeLessThan(0.8);
 });

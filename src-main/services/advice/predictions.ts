@@ -1,5 +1,6 @@
 import { coarseAxes, coarseDesigns } from '../../../src-workers/advise/coarse.ts';
 import { bestMaps, type BestMaps } from '../../../src-workers/advise/maps.ts';
+import { createMemory, isComplete, type Memory, type KnownTimes } from '../../../src-workers/advise/earlier.ts';
 import { findSharedDesigns } from '../../../src-workers/advise/shared-designs.ts';
 import {
   ONLY_FASTEST,
@@ -10,9 +11,10 @@ import {
 } from '../../../src-workers/advise/survey.ts';
 import { allocateChunk, type PredictionColumns } from '../../../src-workers/domain/columns.ts';
 import { AXIS, axisCounts, type SpaceAxes } from '../../../src-workers/domain/space.ts';
-import { keep } from '../../../src-workers/numeric/kept.ts';
+import { keep, kept, keptWith } from '../../../src-workers/numeric/kept.ts';
 import { AGREEMENT_FRACTION, tieFraction, type TieTable } from '../../../src-workers/sweep/ties.ts';
 import type { Pool } from '../pool.ts';
+import { sha256 } from '../studies/workloads.ts';
 import type { RunView } from '../runs/run-view.ts';
 import type { AdvisedDevice } from './prepare.ts';
 
@@ -52,6 +54,8 @@ const MAX_KEPT = 64;
 const MIN_TASK_DESIGNS = 128;
 const MAX_TASK_DESIGNS = 2048;
 const MAX_REMEMBERED = 192;
+/** Enough for the devices of a study and some edits. Each memory has eight bytes per design. */
+const MAX_MEMORIES = 16;
 /** The time in which a glance may predict designs, ms. The rest of its answer takes some 30 ms. */
 const GLANCE_MS = 60;
 /** Number of designs that a glance predicts first, per device and worker: the best designs before the edit. */
@@ -75,8 +79,14 @@ interface Job {
 }
 
 export function createPredictions(pool: Pool): Predictions {
-  const kept = new Map<string, Kept>();
+  const exact = new Map<string, Kept>();
   const best = new Map<string, Uint32Array>();
+  const earlier = new Map<string, KnownTimes>();
+  const memories = new Map<string, Memory>();
+  const memoryOf = (device: AdvisedDevice): Memory =>
+    kept(memories, MAX_MEMORIES, device.plan.id, () =>
+      createMemory(device.size, earlier.get(launchesOf(device)) ?? null),
+    );
   /** The fastest time found so far for a plan without an exact prediction, ms; Infinity if no valid design is known. */
   const foundMs = new Map<string, number>();
 
@@ -84,7 +94,7 @@ export function createPredictions(pool: Pool): Predictions {
   function recall({ device, inputs, plan }: AdvisedDevice): Recalled | null {
     // On a CPU, the first block size stands for all block sizes, and an edit may put another block size first.
     if (device.kind === 'cpu') return null;
-    const found = [...kept.values()].flatMap((known) => {
+    const found = [...exact.values()].flatMap((known) => {
       if (known.inputs !== inputs) return [];
       const { equal, columns } = known.prediction;
       const { renumber, shared, listAdded } = findSharedDesigns(known.axes, plan.axes);
@@ -138,11 +148,11 @@ export function createPredictions(pool: Pool): Predictions {
     const knownMs = new Map(devices.map((device) => [device, foundMs.get(device.plan.id) ?? Infinity]));
     const run = async ({ device, part }: Job, worker: number): Promise<void> => {
       const { plan, key, ties } = device;
-      const known = isWhole(look) ? {} : { bestMs: knownMs.get(device)! };
+      const fastest = { bestMs: knownMs.get(device)!, memory: memoryOf(device) };
       // If the fastest designs are already known, the other designs wait for more urgent tasks.
-      const background = look === 'all' && kept.has(plan.id);
+      const background = look === 'all' && exact.has(plan.id);
       const options = { worker, signal: turn, background };
-      const found = await pool.run('survey', { plan, key, part, ties, ...known }, options);
+      const found = await pool.run('survey', { plan, key, part, ties, ...(isWhole(look) ? {} : { fastest }) }, options);
       surveys.get(device)!.push(found);
       knownMs.set(device, Math.min(knownMs.get(device)!, leastOf(found.columns.timeMs)));
     };
@@ -192,7 +202,12 @@ export function createPredictions(pool: Pool): Predictions {
       });
       // A valid design must be found soon, so jobs with remembered designs, or of devices without any, come first.
       jobs.sort((a, b) => Number(b.isNeeded) - Number(a.isNeeded));
-      const asked = jobs.map(({ device: { plan, key }, ...rest }) => ({ plan, key, ...rest }));
+      const asked = jobs.map(({ device, ...rest }) => ({
+        plan: device.plan,
+        key: device.key,
+        memory: memoryOf(device),
+        ...rest,
+      }));
       const found = await pool.run('glance', { parts: asked, untilMs }, { worker, signal: turn });
       for (const [at, { device }] of jobs.entries()) surveys.get(device)!.push(found[at]);
     };
@@ -201,7 +216,7 @@ export function createPredictions(pool: Pool): Predictions {
   }
 
   return {
-    known: ({ plan }) => kept.get(plan.id)?.prediction ?? null,
+    known: ({ plan }) => exact.get(plan.id)?.prediction ?? null,
     async of(devices, look, turn) {
       const predictions = new Map<AdvisedDevice, DevicePrediction>();
       const recalled = new Map<AdvisedDevice, Recalled>();
@@ -212,13 +227,15 @@ export function createPredictions(pool: Pool): Predictions {
           const prediction = joined(device, surveys, look);
           predictions.set(device, prediction);
           if (prediction.predicted === size) {
-            keep(kept, MAX_KEPT, plan.id, { inputs, axes: plan.axes, prediction });
+            keep(exact, MAX_KEPT, plan.id, { inputs, axes: plan.axes, prediction });
             keep(best, MAX_KEPT, spaceOf(device), prediction.equal.slice(0, MAX_REMEMBERED));
+            const memory = memories.get(plan.id);
+            if (memory && isComplete(memory)) keep(earlier, MAX_MEMORIES, launchesOf(device), memory.own);
           } else keep(foundMs, MAX_KEPT, plan.id, prediction.columns.timeMs[0] ?? Infinity);
         }
       };
       const isKnown = (device: AdvisedDevice): boolean => {
-        const known = kept.get(device.plan.id)?.prediction;
+        const known = exact.get(device.plan.id)?.prediction;
         if (!known || (look === 'all' && !known.others)) return false;
         predictions.set(device, known);
         return true;
@@ -258,8 +275,20 @@ export function createPredictions(pool: Pool): Predictions {
   };
 }
 
+/** Identifies what earlier times depend on: designs, units and resident blocks. */
+const launchesOf = keptWith((device: AdvisedDevice): string => {
+  const { implementations } = device.predictor();
+  const launches = implementations.map(({ shapes: [shapes], plan: { kernelsByThreads = {} } }) => [
+    shapes.map(({ residentBlocks }) => residentBlocks),
+    Object.values(kernelsByThreads).map(({ registersPerThread }) => registersPerThread),
+  ]);
+  return sha256(JSON.stringify([device.key, spaceOf(device), launches]));
+});
+
+/** Identifies the numbers of the designs, which the kernels do not change. */
 function spaceOf({ plan: { axes } }: AdvisedDevice): string {
-  return JSON.stringify({ ...axes, devices: axes.devices.map(({ id }) => id) });
+  const implementations = axes.implementations?.map(({ name, allows }) => ({ name, allows }));
+  return JSON.stringify({ ...axes, devices: axes.devices.map(({ id }) => id), implementations });
 }
 
 export const runPredictions = (view: RunView, own: Predictions): Predictions =>

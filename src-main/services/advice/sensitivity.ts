@@ -66,7 +66,7 @@ export async function sensitivity(
   const chosen = await chosenDesign(predictions, study, options, turn);
   if (!chosen.ok) return chosen;
   const { device, recommended } = chosen.value;
-  const [known] = await predictions.of([device], 'all', turn);
+  const [known] = await predictions.of([device], 'fastest', turn);
   const { design } = describeDesign(device.predictor(), recommended);
   const varied = variedInputs(study, device, design.implementation, options.inputs);
   const present = presentOf(device, known, recommended);
@@ -104,7 +104,7 @@ async function chosenDesign(
   turn: AbortSignal,
 ): Promise<Result<{ readonly device: AdvisedDevice; readonly recommended: number }>> {
   if (designIndex === undefined) {
-    const advised = await advise(predictions, study, { deviceId }, turn);
+    const advised = await advise(predictions, study, { deviceId, look: 'fastest' }, turn);
     return advised.ok ? ok({ device: advised.value.device, recommended: advised.value.picked }) : advised;
   }
   const asked = studyDesign(study, designIndex, deviceId);
