@@ -374,7 +374,7 @@ export const studyFileSchema = v.strictObject({
   kernel: described(kernelSchema, 'The properties of the kernel that do not depend on the device'),
   implementations: optional(
     list(implementationSchema, MAX_IMPLEMENTATIONS, 'implementations'),
-    'Ways to write the kernel, ranked together. Each has its own figures and values of the axes. The default is one implementation: the kernel, with all values',
+    'Ways to write the kernel, ranked together. Each has its own figures and values of the axes. Without this list, there is one implementation: the kernel, with all values of the axes',
   ),
   devices: described(
     list(
@@ -407,7 +407,7 @@ export const studyFileSchema = v.strictObject({
       v.pipe(v.array(figure, 'must be a list of numbers'), v.minLength(1), v.maxLength(101)),
       'must be an object that gives each input a list of numbers',
     ),
-    'Laws of assumed inputs, by path (kernel.unit, kernel.unit.dependentLoads, device.achievedBandwidthFraction): values at even steps of probability, ascending. They replace those of db/assumed.json',
+    'Distributions of assumed inputs, by path (kernel.unit, kernel.unit.dependentLoads, device.achievedBandwidthFraction): quantiles at evenly spaced probabilities, ascending. They replace those of db/assumed.json',
   ),
   seed: optional(count(2 ** 32 - 1, 0), 'Seed of all random numbers in a run', 1),
 });

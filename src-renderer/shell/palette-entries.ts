@@ -34,7 +34,7 @@ const OF_VIEWS: readonly ViewCommand[] = [
   ['measure', 'measure.save', 'Save the table of measured designs as CSV'],
   ['measure', 'measure.copy', 'Copy the table of measured designs'],
   ['measure', 'measure.calibrate', 'Calibrate the device from a measurement', 'fit parameters'],
-  ['models', 'models.find', 'Search the reproduced figures', 'papers tables'],
+  ['models', 'models.find', 'Search the reproduced tables', 'papers figures'],
 ];
 
 export function openAndRun(app: App, view: ViewId, id: string): void {

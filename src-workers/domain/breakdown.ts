@@ -19,7 +19,7 @@ export const BREAKDOWN_PARTS = [
   {
     id: 'blockTail',
     label: 'Blocks',
-    hint: 'slots that wait for the last thread group of their block, or for the next block to start',
+    hint: 'places of finished thread groups, which stay empty until their block ends and the next one starts',
   },
   { id: 'lastWave', label: 'Last wave', hint: 'multiprocessors that run out of blocks at the end' },
   { id: 'divergence', label: 'Divergence', hint: 'handling the reconvergence stack, on devices that have one' },

@@ -334,7 +334,7 @@ test('designs are measured on as many threads as they have cores, and a design f
 
   const noBytes = { bytesPerIteration: 8, bytesPerUnit: 0 };
   for (const [told, message] of [
-    [{ ...workload, traffic: null }, 'The plan does not give the bytes of an iteration (traffic), which the loop of a CPU moves.'], // prettier-ignore
+    [{ ...workload, traffic: null }, 'The plan lacks the bytes that an iteration moves (traffic). The loop on a CPU needs them.'], // prettier-ignore
     [null, 'The plan has a unit loop, but no workload.'],
     [{ ...workload, lengths: Uint32Array.of(0), traffic: noBytes }, 'The workload moves 0 bytes, so there is nothing to measure.'], // prettier-ignore
   ] as const) {

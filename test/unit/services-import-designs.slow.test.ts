@@ -152,7 +152,9 @@ describe("configurations of a user's own kernel", () => {
     const text = cache([unrolled(128, 2, 3), unrolled(128, 4, 2), unrolled(256, 2, 1)]);
     const imported = await importText('own.json', text, { runId: blocks });
     expect(imported.linked).toEqual({ runId: blocks, deviceId: DEVICE, designs: 2 });
-    expect(imported.warnings).toContain('1 configuration has the design of a faster configuration, and is not linked.');
+    expect(imported.warnings).toContain(
+      '1 configuration maps to a design for which a faster configuration was measured. Only the fastest one is compared with the prediction.',
+    );
     expect((await timesOf(imported.runId)).map(([designIndex]) => designIndex)).toEqual([null, 0, 1]);
 
     expect(await refusal(cache([[{ block_size_x: 128, device: DEVICE }, 3]]), { runId: sweepId })).toMatch(
@@ -248,7 +250,7 @@ it('an exported T4 file belongs to the run that it names: measured times are imp
   const linked = { runId: sweepId, deviceId: DEVICE, designs: 3 };
   expect(imported).toMatchObject({ kind: 'kernel-tuner-t4', cases: 3, failed: 1, linked });
   expect(imported.warnings).toEqual([
-    `${rows.length - 3} configurations have the unchanged prediction of run ${sweepId} as the time. Such a time was not measured, so they are left out.`,
+    `${rows.length - 3} configurations have the predicted time of run ${sweepId} instead of a measured time, and are left out.`,
     'The file does not name the device of the measurements. It is assumed to be GeForce RTX 4090, the device of its designs.',
   ]);
   expect(await measurementsOf(imported.runId)).toMatchObject([
@@ -338,7 +340,7 @@ it('a CSV of measured times is imported without predicted times, and refused wit
   const imported = await importText('own.csv', text, { runId: sweepId });
   expect(imported.linked).toMatchObject({ designs: 1 });
   expect(imported.warnings[0]).toBe(
-    `1 configuration has the unchanged prediction of run ${sweepId} as the time. Such a time was not measured, so it is left out.`,
+    `1 configuration has the predicted time of run ${sweepId} instead of a measured time, and is left out.`,
   );
   expect(await refusal(text, {}, 'own.csv')).toBe(
     'own.csv: The file does not name its sweep. Specify the run (import --run RUN), or open it in the app.',

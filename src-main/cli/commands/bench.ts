@@ -65,7 +65,7 @@ Ctrl-C stops and keeps every finished case; lockstep runs resume measures the ot
 Your own program, in any language (examples: db/examples/kernels):
   lockstep bench 1 --build 'gcc -O3 -DBLOCK={blockThreads} spmv.c -o {binary}' --exec '{binary} --grid {gridBlocks}'
 The program runs in the current folder, without a shell: spaces separate arguments, quotes keep them together, and
-; | * $ are ordinary text. It prints one JSON object a line, and may print other lines:
+; | * $ are ordinary text. It prints one JSON object per line, and may print other lines:
   {"timeNs": 1234}                      the time of a launch; every run prints at least one
   {"digest": "1f3a"}                    a hash of the result; a design is wrong if most designs have another digest
   {"correct": true, "maxError": 1e-6}   the program's own check of its result

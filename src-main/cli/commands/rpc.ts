@@ -16,7 +16,7 @@ export function addRpc(program: Command, cli: CommandLine): void {
   program
     .command('rpc')
     .description(
-      'answer calls from programs in other languages: one JSON object a line on standard input, until the input ends',
+      'answer calls from programs in other languages: one JSON object per line on standard input, until the input ends',
     )
     .option('--events', 'also print events, such as the progress of runs')
     .addOption(databaseOption())

@@ -165,11 +165,11 @@ export async function linkDesigns(
     );
   if (unchanged > 0)
     warnings.push(
-      `${counted(unchanged, 'configuration')} ${unchanged === 1 ? 'has' : 'have'} the unchanged prediction of run ${runId} as the time. Such a time was not measured, so ${unchanged === 1 ? 'it is' : 'they are'} left out.`,
+      `${counted(unchanged, 'configuration')} ${unchanged === 1 ? 'has' : 'have'} the predicted time of run ${runId} instead of a measured time, and ${isAre(unchanged)} left out.`,
     );
   if (slower > 0)
     warnings.push(
-      `${counted(slower, 'configuration')} ${slower === 1 ? 'has' : 'have'} the design of a faster configuration, and ${isAre(slower)} not linked.`,
+      `${counted(slower, 'configuration')} ${slower === 1 ? 'maps' : 'map'} to a design for which a faster configuration was measured. Only the fastest one is compared with the prediction.`,
     );
   return ok({ cases: kept, device: chosen, designs: best.size, warnings });
 }

@@ -111,9 +111,9 @@ export function importerOf(bytes: Uint8Array): Result<Importer> {
     case 'measurements':
       return ok(found.importer);
     case 'study':
-      return unsupported('A study is not a measurement. Import it among the studies (Import study).');
+      return unsupported('This file is a study, not a measurement. Use Import study.');
     case 'device':
-      return unsupported('A device is not a measurement. Add it among the devices (Add device).');
+      return unsupported('This file is a device, not a measurement. Use Add device.');
     case 'lengths':
       return unsupported(found.message);
     case 'other':

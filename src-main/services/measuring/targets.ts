@@ -392,7 +392,7 @@ export function openTargets({
     id: PAGE_TARGET,
     backend: 'webgpu',
     available: host !== 'cli',
-    label: host === 'cli' ? 'the GPU of a page' : 'the GPU of this page',
+    label: host === 'cli' ? 'the GPU that a browser page uses (WebGPU)' : 'the GPU of this page',
     device: null,
     advice:
       host === 'cli'

@@ -107,7 +107,7 @@ const GPU_PART_WORDS: Readonly<Record<BreakdownPart, string>> = {
   imbalance: 'lanes that wait for the longest unit of their group',
   registerCap: 'spills under a register cap',
   latency: 'latency that too few active thread groups cannot hide',
-  blockTail: 'slots that wait for the last thread group of their block, or for the next block to start',
+  blockTail: 'places of finished thread groups, which stay empty until their block ends and the next one starts',
   lastWave: 'multiprocessors without blocks at the end',
   divergence: 'the stack for reconverging divergent lanes',
   balancing: 'ordering or fetching units',

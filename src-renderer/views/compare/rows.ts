@@ -200,7 +200,7 @@ function resultRows(comparison: Comparison, same: boolean): readonly CompareRow[
         evidence && !best.hasEvidence
           ? `not ${kindsText([best.kind])}`
           : (evidence?.agreement.map(({ dataset }) => dataset).join(', ') ?? 'none'),
-      hint: 'Measurements with which predicted times of the device were compared, and whether they include kernels that distribute the work in this way; see Models, Evidence',
+      hint: 'Measurements that were compared with predictions for this device. The cell says so if none of them has this way of distributing work. See Models, Evidence',
     }),
   ];
 }

@@ -49,7 +49,7 @@ export function playedChart({ played, endCycles, marks, term }: Played, theme: C
   const kinds = [
     { name: `odd ${term('block', 'many')}`, fill: theme.series[0], opacity: 0.78 },
     { name: 'even', fill: theme.series[0], opacity: 0.58 },
-    { name: 'still running after the last start', fill: theme.part('lastWave'), opacity: 1 },
+    { name: 'still running after the last block has started', fill: theme.part('lastWave'), opacity: 1 },
   ];
   const bars = Array.from(blockStartCycles, (start, i) => {
     const row = played.blockMultiprocessor[i] * residentBlocks + played.blockSlot[i];

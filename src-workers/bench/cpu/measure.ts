@@ -29,7 +29,7 @@ function plannedLoads({ workload }: BenchPlan): Result<CpuLoads> {
   if (!workload) return badInput('The plan has a unit loop, but no workload.');
   const { lengths, traffic } = workload;
   if (!traffic)
-    return unsupported('The plan does not give the bytes of an iteration (traffic), which the loop of a CPU moves.');
+    return unsupported('The plan lacks the bytes that an iteration moves (traffic). The loop on a CPU needs them.');
   const iterations = Float64Array.from(lengths);
   return ok(createCpuLoads(traffic, lengths.length, { units: lengths.length, iterations, given: true }));
 }

@@ -128,11 +128,11 @@ function triangular(): ReproductionTable[] {
       'Triangular workload, share of phase 1',
       '%',
       makeRows(phase1, (i) => results[i].phase1Percent, PHASE_TOLERANCE_POINTS, 'absolute'),
-      ['Our values use the tabulated form with K = ⌈ρ/β⌉.', ...twoPhaseNotes.slice(1)],
+      ['Our values follow the formula of the printed bandwidths, with K = ⌈ρ/β⌉.', ...twoPhaseNotes.slice(1)],
     ),
     table('Triangular workload, staircase: upper bound', 'GB/s', staircaseRows(derived), staircaseNotes),
     table('Triangular workload, error against the measurement', '%', errors, [
-      'The two-phase rows use the tabulated form with K = ⌈ρ/β⌉.',
+      'The two-phase rows follow the formula of the printed bandwidths, with K = ⌈ρ/β⌉.',
       ...twoPhaseNotes.slice(1),
     ]),
   ];

@@ -44,7 +44,7 @@ const H100_NOTES = [
 export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
   {
     id: 'convolution',
-    title: 'Block sizes of a 2-D convolution of Kernel Tuner',
+    title: "Block sizes of Kernel Tuner's 2-D convolution",
     source:
       'AutoTuningAssociation/benchmark_hub: times of 4,362 configurations on each GPU; those of one kernel variant differ only in the block size',
     licence: 'MIT',

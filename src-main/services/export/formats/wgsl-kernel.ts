@@ -59,7 +59,7 @@ function kernelText(source: CodeSource, row: RankRow, width: number): string {
     ],
     [
       fetches,
-      'The common counter, which must be 0 before the launch.',
+      'The counter from which all slots fetch units. It must be 0 before the launch.',
       'var<storage, read_write> counter: atomic<u32>',
     ],
   ];

@@ -116,7 +116,7 @@ export const divergence: PageContent = {
     'The model covers loops that lanes leave at different times. Calls and switches push tokens of their own, which the emulator does not model.',
   ],
   contradictions: [
-    'A divergent branch on Maxwell costs 26 cycles in the fit and 24 in the summary. Predictions use the fit; both can be chosen here.',
+    'A divergent branch on Maxwell costs 26 cycles in the paper’s fit and 24 in its summary. Predictions use 26. Both can be chosen here.',
     'In the paper’s own comparison, the emulator differs from the measured double loop by up to 76 cycles, always at a spill. The cost of a spill depends on the spills before it, which one constant cannot describe.',
   ],
   sources: rows`

@@ -155,11 +155,11 @@ export const hasan: PageContent = {
   `,
   validity: [
     'Compute-bound kernels with equal blocks, on the one device of the paper, a Kepler K20.',
-    'Predictions do not use this model. Soft-saturation waves, fitted on 5 of the 16 rows of the same table, predict the other 11 with a mean error of 1.4 %.',
+    'Predictions do not use this model, but soft saturation (see its page). Fitted on 5 of the 16 rows of the same table, soft saturation predicts the other 11 with a mean error of 1.4 %.',
   ],
   contradictions: [
     'The paper states an error of 0.13 to 5.69 %. Its printed equations differ from its printed table by 7.9 points of efficiency on average and by 32 at most.',
-    'The second equation prints no ceiling, although the number of thread groups is whole. As printed, efficiency falls from the first thread on, while the table is flat there.',
+    'The second equation is printed without a ceiling, although the number of thread groups is an integer. As printed, efficiency falls from the first thread on, while the table is flat there.',
     'The caption of the paper’s Figure 2 swaps the ranges of the two axes: no block has 1,248 threads.',
   ],
   sources: rows`

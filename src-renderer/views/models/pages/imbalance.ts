@@ -80,7 +80,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>, 'lossDistribution'> = {
           },
           published
             ? `The authors’ marks show ${count(published.groups)} of their public groups. Measured losses scatter more than the model, because cycles contain more than iterations. The first and the last bin also count the losses beyond them.`
-            : 'The authors’ groups are public for geometric(0.05) and uniform(20, 40) with 32 units. The data behind their Figure 3 is not public.',
+            : 'The chart compares with the authors’ own groups only for geometric(0.05) and uniform(20, 40) with 32 units per group. The data behind their Figure 3 is not public.',
         ],
       };
     },
