@@ -43,7 +43,7 @@ export function sayContradicted(terminal: Terminal, rows: readonly Found[]): voi
   );
 }
 
-/** Says which devices and kinds have no public measurements; `null` if all have some, or the sweep no longer exists. */
+/** Says which devices and kinds of implementations lack public measurements; `null` if none or if the sweep is gone. */
 export async function evidenceGapsOf(
   engine: Engine,
   sweep: number | null,

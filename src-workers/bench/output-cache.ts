@@ -66,7 +66,7 @@ async function isFile(path: string): Promise<boolean> {
 const ENTRY = 'entry.json';
 const DRAFT = 'draft-';
 
-/** Maximum size of the cache, bytes. A plan takes a few megabytes, so many plans and several compilers fit. */
+/** Maximum size of the cache, bytes. The outputs for a plan and a compiler take a few megabytes, so many fit. */
 const MAX_CACHE_BYTES = 256 * 2 ** 20;
 /** Age at which an unfinished entry must come from a killed process, ms. No compilation may take nearly as long. */
 const STALE_DRAFT_MS = 24 * 3600 * 1000;

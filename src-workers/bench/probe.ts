@@ -23,7 +23,7 @@ export interface TimedRecord {
   readonly record: BenchRecord;
 }
 
-/** Designs of a probe, spread over the chosen designs, and launches of each. The first launch is not timed. */
+/** A probe launches this many of the chosen designs, spread over all of them. */
 export const PROBE_DESIGNS = 6;
 export const PROBE_WARM_UPS = 1;
 export const PROBE_REPEATS = 2;

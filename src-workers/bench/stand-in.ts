@@ -56,7 +56,7 @@ function computeShare({ sharing, serialFraction: σ, cooperationCost: κ }: Unit
   return sharing === 'deal' ? 1 : (1 - σ) / u + σ + κ * Math.log2(u);
 }
 
-/** Returns for how many lanes a dependent load reads one sector, so that loads move at most the profile's bytes. */
+/** Returns how many lanes share the sector of a dependent load, so that loads move at most the profile's bytes. */
 export function lanesPerSector({
   dependentLoadsPerIteration: loads,
   bytesPerIteration: bytes,

@@ -10,12 +10,11 @@ export function isStandIn(backend: BenchBackend | 'external'): boolean {
 }
 
 /**
- * The unit loop that stands in for a kernel on a GPU. If units are dealt, u threads do ⌈length / u⌉ passes and combine
- * their results. If units are split, u threads do `length` passes of I·φ(u) instructions, φ(u) = (1 − σ)/u + σ +
- * κ·log₂u. The instructions form one chain of dependencies. `unitLoopShape` (bench/stand-in.ts) counts the instructions
- * of a pass, since a pass has at least those that its loop needs. The result of a unit is the sum of f = mix(unit + 1)
- * | 1 and k·f over its iterations k = 1, 2, …, in 32-bit integers, so that every backend computes the same bits for
- * every design.
+ * The unit loop that stands in for a kernel on a GPU. An iteration has I instructions, which form one chain of
+ * dependencies. If units are dealt, u threads do ⌈length / u⌉ passes and combine their results. If units are split, u
+ * threads do `length` passes of I·φ(u) instructions, φ(u) = (1 − σ)/u + σ + κ·log₂u. A pass never has fewer instructions
+ * than the loop itself needs (`unitLoopShape` in bench/stand-in.ts). The result of a unit is f + Σ k·f over its
+ * iterations k = 1, 2, …, with f = mix(unit + 1) | 1. These are 32-bit integers, so all backends compute the same bits.
  */
 export interface UnitLoopProfile extends Omit<SecondUnitLoopProfile, 'version'> {
   readonly version: 3;

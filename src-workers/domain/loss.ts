@@ -23,7 +23,7 @@ export interface LossReport {
 }
 
 export interface GivenLoss {
-  /** Total lockstep time over total work, ≥ 1. */
+  /** Total lockstep time divided by total work, ≥ 1. */
   readonly aggregateLoss: number;
   /** Mean loss over the groups, ≥ 1; groups without work are excluded. */
   readonly meanLoss: number;

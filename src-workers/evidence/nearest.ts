@@ -2,7 +2,7 @@ import type { MatrixSummary } from '../models/spmv/summary.ts';
 import { assignFold } from './folds.ts';
 
 /**
- * Number of neighbours whose times estimate the time of a matrix without any model, for comparison: the geometric mean
+ * Number of neighbours. For comparison, the time of a matrix is also estimated without any model, as the geometric mean
  * over the nearest matrices of other folds (k nearest neighbours, Cover and Hart 1967, doi:10.1109/TIT.1967.1053964).
  * Distances are between the logarithms of size and row lengths.
  */

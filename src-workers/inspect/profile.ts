@@ -47,7 +47,7 @@ const UNITS: Readonly<Record<string, number>> = {
   second: 1e9,
 };
 
-/** Parses the output of `ncu --csv`: a line or, with `--page raw`, a column per metric. Launches are joined. */
+/** Parses the output of `ncu --csv`: a line or, with `--page raw`, a column per metric. A kernel's launches are combined. */
 export function parseProfile(text: string): Result<readonly ProfiledKernel[]> {
   const begin = /^"?ID"?,.*Kernel Name/m.exec(text);
   if (!begin)

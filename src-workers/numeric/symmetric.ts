@@ -4,7 +4,7 @@ export function dot(a: ArrayLike<number>, b: ArrayLike<number>): number {
   return sum;
 }
 
-/** The lower L of a positive definite A = L·Lᵀ (Cholesky; Golub and Van Loan, Matrix Computations, §4.2). */
+/** Returns the lower triangular L of a positive definite A = L·Lᵀ (Golub and Van Loan, Matrix Computations, §4.2). */
 export function choleskyFactor(a: readonly ArrayLike<number>[]): readonly Float64Array[] {
   const n = a.length;
   const lower = a.map(() => new Float64Array(n));

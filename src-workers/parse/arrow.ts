@@ -71,7 +71,7 @@ const LISTS: readonly number[] = [TYPE.list, TYPE.fixedList, TYPE.map, TYPE.larg
 const isRead = ({ kind, isIndexed }: Field): boolean =>
   !isIndexed && (LISTS.includes(kind) || kind === TYPE.int || kind === TYPE.float || kind === TYPE.bool);
 
-/** Memory grows with the largest batch of records. */
+/** Memory use depends on the largest batch of records, not on the whole file. */
 export async function openArrow(file: FileBytes, label: string): Promise<ColumnTable> {
   const read = <T>(reading: () => Promise<T>): Promise<T> => ofLibrary(label, 'Arrow', reading);
   const { fields, batches } = await read(async () => readMessages(file, label));

@@ -19,7 +19,7 @@ export interface CsvColumns {
   readonly count?: string;
   /** The column of probabilities, which must sum to 1. It takes the place of counts. */
   readonly probability?: string;
-  /** The column of targets of edges from the vertices in `length`. The out-degree of a vertex is its length. */
+  /** For an edge list: the column of targets. The column `length` then has the sources. Lengths are out-degrees. */
   readonly target?: string;
   /** By default, the first line is a header if it names the columns or has a name in every field. */
   readonly header?: boolean;
@@ -61,7 +61,7 @@ export function parseLengthsCsv(
     let taken: ReturnType<typeof takeLengths> | undefined;
 
     const takeRecord = (record: readonly string[], line: number): void => {
-      // A single column may have an empty name. In later lines, `""` is a missing value.
+      // A first line with one empty field is the header of a column without a name. Later, `""` is a missing value.
       if (!columns && record.length === 1 && record[0] === '') return;
       if (!columns || !taken) {
         const headed = chosen ? hasHeader(record, chosen) : isHeader(record);

@@ -29,7 +29,7 @@ export interface FileSweep {
 
 /** Twenty times the largest published search space of one kernel. */
 const MAX_CONFIGURATIONS = 2 ** 20;
-/** Limit of the times of all configurations together, which then take 64 MB. */
+/** Maximum number of measured times in all configurations together; they take 64 MB. */
 const MAX_TIMES = 2 ** 23;
 /** The number of cases after which other work gets a turn. */
 const CASES_PER_TURN = 20_000;

@@ -80,7 +80,7 @@ export function shown(text: string): string {
 /** A decimal number. `Number` would also accept `0x10`, `Infinity` and an empty field. */
 export const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-/** The bytes that show the format of a file and the delimiter of a table. */
+/** Number of bytes at the start of a file from which its format, and the delimiter of a table, are recognised. */
 export const HEAD_BYTES = 65_536;
 
 /** Returns the first bytes of a source, and a source that still has all bytes. `close` ends a source early. */

@@ -112,7 +112,7 @@ export function inspectTable(
     let records = 0;
     let ragged: TableSummary['ragged'] = null;
     await eachCsvLine(whole, label, csvSyntax(delimiter), 'a table as CSV', (fields, line) => {
-      // An empty single field is handled as in `parseLengthsCsv`.
+      // A first line with one empty field is the header of a column without a name, so it is skipped.
       if (first === null && fields.length === 1 && fields[0] === '') return;
       if (first === null) {
         if (fields.length > MAX_COLUMNS)

@@ -187,7 +187,7 @@ export function preparePipeline(
   });
   const measured = plan.pipeline[device.id];
   if (!measured) return derived;
-  // A register cap or other threads per unit scale measured parameters by the same factor as derived ones.
+  // A register cap or a change of the threads per unit scales measured parameters by the same factor as derived ones.
   const measuredKernel = plan.pipelineKernel ?? plan.kernel;
   const uncapped = pipelineParameters(device, measuredKernel, { spilledRegisters: 0, bytesPerIteration });
   return {

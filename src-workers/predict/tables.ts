@@ -39,7 +39,7 @@ export interface Predictor {
   readonly longestLength: number;
   /** The longest of the given lengths, iterations. */
   readonly longestGiven: number;
-  /** The widest gap between neighbouring lengths, iterations, that the longest unit may or may not exceed. */
+  /** Widest gap between neighbouring lengths, iterations, where it is open on which side the longest unit lies. */
   readonly openStep: number;
   /** `null` if no CPU is predicted. */
   readonly cpuLoads: CpuLoads | null;

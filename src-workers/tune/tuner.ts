@@ -97,8 +97,8 @@ const LEVELS = 48;
 const WIDE_EVERY = 4;
 const WIDER = 2;
 /**
- * The expected regret uses a process that is wider by at least this factor, because the fitted widths are only the most
- * probable ones. Chosen on five of the nine measured spaces that the bench replays.
+ * For the expected regret, the Gaussian process is widened by at least this factor. The fitted widths alone understate
+ * the uncertainty. Chosen on five of the nine measured spaces that the bench replays.
  */
 const LEAST_WIDENING = 1.5;
 /** The expected regret considers this many of the most promising designs, in this many draws of their times. */
@@ -246,7 +246,7 @@ function predictedField(
   return { line, axes, interaction: INTERACTION };
 }
 
-/** Returns a function that gives the next spread design, or null if none is left. */
+/** Returns a function that gives the next design far from all taken ones, or null if none is left. */
 function spreadOver(field: Field, order: Int32Array, byPrediction: Int32Array | null) {
   const pool = order.subarray(0, SPREAD * DRAWN);
   const best = byPrediction?.subarray(0, Math.max(LEAST_BEST, Math.ceil(order.length / BEST_SHARE)));
@@ -259,7 +259,7 @@ function spreadOver(field: Field, order: Int32Array, byPrediction: Int32Array | 
 const distance = ({ axes }: Field, one: number, other: number): number =>
   axes.reduce((sum, { codes, size, apart }) => sum + apart[codes[one] * size + codes[other]], 0);
 
-/** Returns the first of several equally far designs; null if none is left. */
+/** Returns the design that is farthest from all taken ones, or null if none is left. */
 function farthest(field: Field, among: ArrayLike<number>, taken: ReadonlySet<number>): number | null {
   let [found, most]: [number | null, number] = [null, -1];
   for (const design of Array.from(among)) {

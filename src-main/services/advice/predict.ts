@@ -26,7 +26,7 @@ import { sha256 } from '../studies/workloads.ts';
 import { advisedDevices, type AdvisedDevice, type AdvisedStudy } from './prepare.ts';
 import { listedTimes } from './uncertainty.ts';
 
-/** Predicts designs that a caller names by their parameters, also with values that the study's axes lack. */
+/** Predicts designs that a caller names by their parameters, even if the values are not on the study's axes. */
 
 const MAX_SPACE = 2 ** 32;
 const MAX_COUNT = 2 ** 31 - 1;

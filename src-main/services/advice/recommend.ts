@@ -36,7 +36,7 @@ export interface RecommendOptions {
 interface Advised {
   readonly device: AdvisedDevice;
   readonly prediction: DevicePrediction;
-  /** Numbers the designs of the device from 0. */
+  /** The number of the picked design, counted from 0 among the designs of the device. */
   readonly picked: number;
   readonly all: ReadonlyMap<AdvisedDevice, DevicePrediction>;
 }

@@ -175,8 +175,8 @@ function rowDesign(view: RunView, device: Device, chosen: PickedRow): PickedRow 
 }
 
 /**
- * The returned function finds the chosen design, or else the fastest design with a supported order and loop. It fails
- * if the user chose a design that the code does not support.
+ * The returned function keeps a design with a supported order and loop. Otherwise, it replaces a recommendation by the
+ * fastest supported design, and fails for the user's own choice.
  * @param words what the code supports, to stand after "with"
  */
 export function narrowTo(

@@ -25,8 +25,8 @@ export type FormatWords = Pick<ExportFormat, 'id' | 'label' | 'text' | 'words'>;
 
 export interface CodeForm {
   /**
-   * Present if the code cannot express every design. Returns the picked design, or else the fastest design that the
-   * code can express. Fails if the user chose a design that the code cannot express.
+   * Present if the code cannot express every design. Returns the given design if it can be expressed. Otherwise, it
+   * replaces a recommendation by the fastest design that the code can express, and fails for the user's own choice.
    */
   readonly narrow?: ((view: RunView, device: Device, picked: PickedRow) => Result<PickedRow>) | undefined;
   /**

@@ -483,7 +483,7 @@ async function measureOnce(
   if (plan.cases.length === 0) return { kind: 'complete' };
   let refused: Failure | null = null;
   const caseMs = plan.caseTimeLimitMs + graceMs(plan.caseTimeLimitMs);
-  // The user's program and its build have time limits that our program enforces.
+  // The runner of a user's program enforces the limits of each case and build, so only the total is limited here.
   const totalMs = Math.min(
     MAX_TIMER_MS,
     START_LIMIT_MS + plan.cases.length * (caseMs + (plan.program ? COMPILE_LIMIT_MS : 0)),

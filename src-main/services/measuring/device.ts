@@ -37,7 +37,7 @@ function variant(board: string): readonly (string | undefined)[] {
  * state the memory or the form, and these differ.
  */
 export function isSameDevice(device: Device, measuring: Pick<MeasuringDevice, 'name' | 'multiprocessors'>): boolean {
-  // A part of a device has the name of the whole device.
+  // A driver may report the name of the whole device for a part of it, so the multiprocessors decide.
   if (findWhole(device.id) !== null && device.kind === 'gpu' && measuring.multiprocessors !== device.multiprocessors)
     return false;
   const theirs = variant(measuring.name);

@@ -31,7 +31,7 @@ const NOTHING: Shared = { design: null, baseline: null, filter: {} };
 export class Exploration {
   readonly app: App;
   readonly axes;
-  /** The best design of the chosen device, in `rows`. */
+  /** A query whose `rows` hold the best design of the chosen device. */
   readonly best;
   readonly selected;
   readonly baselineRow;

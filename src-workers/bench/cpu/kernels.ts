@@ -51,7 +51,7 @@ function triad(): AssembledFunction {
   };
 }
 
-/** Returns Σ row[j]·x[j] over `bytes` of each, a multiple of 8. Four sums let additions not wait for one another. */
+/** Computes Σ row[j]·x[j]; `bytes` is a multiple of 8. With four sums, additions do not wait for one another. */
 function dot(): AssembledFunction {
   const [row, x, bytes, bulk] = [0, 1, 2, 3].map(local);
   const sums = [4, 5, 6, 7].map(local);

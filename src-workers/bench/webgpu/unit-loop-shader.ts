@@ -69,7 +69,7 @@ function ending({ profile, threadsPerUnit: u }: UnitLoopShader): string {
 /** Distance between two successive sectors of a lane in the stream, words. 32 lanes read sectors side by side. */
 const STREAM_WORDS = 32 * SECTOR_WORDS;
 
-/** Sets where lanes that share sectors start in the ring. `round` is the same in a whole group. */
+/** Sets where in the table lanes that share a sector start. `round` is an expression, the same in a whole group. */
 function writeBegin({ profile }: UnitLoopShader, round: string): string {
   if (profile.dependentLoadsPerIteration === 0) return '';
   return `loadPhase = 0u;\nring = (mix(${round} + thread / ${lanesPerSector(profile)}u) * ${SECTOR_WORDS}u) & ${profile.tableWords - 1}u;`;

@@ -9,9 +9,9 @@ import { PUBLISHED_STACK, type StackShape } from './emulator.ts';
  * E[divergent branches] = Σ_x (1 − (1 − f(x))ⁿ) − 1
  *
  * Spills follow from the number D of distinct lengths above 0, because lanes of length 0 leave before the loop. The
- * first spill occurs when the fast part is full, and each further chunk causes one more. The law of D comes from Π_x (1
- * + y·(e^{f(x)·z} − 1)): n! times its coefficient at yᵈ·zⁿ is P(D = d). Both formulas are derived here and checked
- * against the emulator. The time is proportional to support × n².
+ * first spill occurs when the fast part of the stack is full, and each further chunk of entries causes one more. The
+ * law of D comes from Π_x (1 + y·(e^{f(x)·z} − 1)): n! times its coefficient at yᵈ·zⁿ is P(D = d). Both formulas are
+ * derived here and checked against the emulator. The computation takes a time proportional to support × n².
  * @param lanes n, 1 … 64
  */
 export function expectedDivergence(law: LengthLaw, lanes: number, shape: StackShape = PUBLISHED_STACK): Divergence {

@@ -37,7 +37,7 @@ export function reproduceBialas(): ReproductionTable[] {
   return [counts(single, 1), counts(double, 2), spills(single, double), cycles(single, double, maxwell)];
 }
 
-/** Checks the pushes by the paper's closed form, as many pops, and a deepest stack of n + `extra` tokens. */
+/** Checks that pushes and pops follow the paper's closed form, and that the deepest stack has n + `extra` tokens. */
 function counts(timings: LoopTimings, extra: number): ReproductionTable {
   const { kernel, divergentLanes, runs } = timings;
   const rows = divergentLanes.flatMap((n) => [

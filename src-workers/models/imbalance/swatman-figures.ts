@@ -35,7 +35,7 @@ export const PUBLIC_GROUP_COUNT = 131_072;
 
 /**
  * Means over the per-group data that the authors published with their code (github.com/stephenswat/smite, Unlicense),
- * of another run than Table I. At n = 1 there is no loss, so these rows show the error of the measurement.
+ * from a different run than Table I. At n = 1 there is no loss, so these rows show the error of the measurement.
  */
 // prettier-ignore
 export const PUBLIC_GROUPS = ([

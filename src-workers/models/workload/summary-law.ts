@@ -17,7 +17,7 @@ export const SUMMARY_FIGURES = ['min', 'q1', 'median', 'q3', 'max', 'mean', 'sd'
 
 /** A longer section gets this many points, denser at its lower end, instead of all of its lengths. */
 const SECTION_POINTS = 20_000;
-/** Without a maximum, a law ends this many spreads above the mean, where an exponential law has only e⁻²⁰ left. */
+/** Without a maximum, a law ends this many spreads above the mean, where an exponential law has only e⁻²¹ left. */
 const TAIL_SPREADS = 20;
 /** Tolerance of the mean as a fraction of the range, because people round figures. */
 const MEAN_TOLERANCE = 1e-3;

@@ -163,8 +163,8 @@ function playGroups(fetched: Fetched, groups: number, units: number, setupIterat
 }
 
 /**
- * Finds the fetches that are not finished when the units run out: their remaining iterations, ascending (`lives`), the
- * fetches that each of them represents (`weight`), and the iterations left to all lanes.
+ * Finds the fetches that are not finished when the units run out. Returns their remaining iterations, ascending
+ * (`lives`), the number of fetches that each of these represents (`weight`), and the iterations left to all lanes.
  * @param each number of fetches that a played fetch represents
  */
 function computeLastLives(
@@ -180,8 +180,8 @@ function computeLastLives(
   const skip = Math.max(1, Math.ceil(underWay / LAST_LIVES));
   const lives: number[] = [];
   let workLeft = 0;
-  // One of every `skip` unfinished fetches is examined; `next` is the number of the next one. A played fetch stands for
-  // `count` unfinished fetches, which are numbered from `passed` on.
+  // Of every `skip` unfinished fetches, only one is examined. `next` is the number of the next one to examine. Each
+  // played fetch stands for `count` unfinished fetches, with the numbers from `passed` on.
   let passed = 0;
   let looked = 0;
   let next = 0;

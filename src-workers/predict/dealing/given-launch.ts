@@ -49,7 +49,7 @@ const getLanes = createScratch();
 const getSampledDepths = createScratch();
 
 export interface GivenLaunch {
-  /** Depth of each group, iterations, block by block. If a sample was enough, the next launch overwrites it. */
+  /** Depth of each group, iterations, block by block. With `isSample`, the next sampled launch overwrites it. */
   readonly depths: Float64Array;
   /** Number of blocks of the launch that each sampled block represents; `null` if all weights are equal. */
   readonly weights: Float64Array | null;
@@ -332,7 +332,7 @@ function computeNestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32A
   return depths;
 }
 
-/** Adds up `count` of the values at equal steps, starting at a position. The values repeat. */
+/** Adds up `count` values, from `first` in steps of `step`. After the last value, the first one follows. */
 function addUpInSteps(values: CompactNumbers, first: number, step: number, count: number): number {
   let sum = 0;
   for (let i = 0, at = first; i < count; i++) {
@@ -343,7 +343,7 @@ function addUpInSteps(values: CompactNumbers, first: number, step: number, count
   return sum;
 }
 
-/** Adds up like `addUpInSteps` if only a part of the values is kept. Positions count in all values. */
+/** Like `addUpInSteps`, but only the fraction `part` of the values is kept. `first` and `step` count all values. */
 function addUpPart(values: CompactNumbers, first: number, step: number, count: number, part: number): number {
   let sum = 0;
   for (let i = 0, at = first; i < count; i++, at += step) sum += values[Math.floor(at * part)];

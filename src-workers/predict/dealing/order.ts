@@ -48,7 +48,7 @@ export interface SortedReader extends UnitOrder {
   readonly id: number;
 }
 
-/** Orders of each law, by units and window. They do not depend on device, kernel or setup. */
+/** Sorted orders of each law, by number of units and window size. They do not depend on device, kernel or setup. */
 const sortedBefore = new WeakMap<LengthLaw, Map<string, SortedOrder>>();
 /** Number of kept orders: enough for all windows of a study at a few numbers of units. */
 const MAX_ORDERS = 8;

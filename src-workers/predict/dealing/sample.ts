@@ -34,7 +34,7 @@ const STEADY_GROUPS = 4;
 
 export interface SampledBlocks {
   readonly groupsPerBlock: number;
-  /** A row of W_b depths for each block, the shortest depth first. */
+  /** For each block, a row of `groupsPerBlock` depths, ascending. */
   readonly depths: Float64Array;
   /** Number of blocks of the launch that each row represents; `null` if the rows are all blocks, in their order. */
   readonly weights: Float64Array | null;

@@ -9,7 +9,10 @@ const FETCHED_STEPS_PER_OCTAVE = 12;
 /** Blocks with one unit less (the last ones) get no separate law if they are at most this fraction of all blocks. */
 const NEGLIGIBLE_BLOCKS = 1 / 64;
 
-/** Depth laws are made for some mean numbers of units per slot only, because one more term hardly changes a sum. */
+/**
+ * Depth laws are made for only some mean numbers of units per slot. The depth of a slot is a sum over its units, so one
+ * unit more hardly changes the shape of its law.
+ */
 export interface TabulatedUnits {
   /** A whole number if the launch deals units out. */
   readonly units: number;

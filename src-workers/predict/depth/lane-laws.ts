@@ -41,7 +41,7 @@ export interface WeightedLaw {
 export interface LaneLaws {
   readonly parts: readonly WeightedLaw[];
   readonly values: Float64Array;
-  /** Mean losses of groups of the lanes, by units per group, as far as they have been computed. */
+  /** Mean losses of groups of n such lanes, by n, as far as they have been computed. */
   readonly losses: Map<number, number>;
   readonly sizes: readonly number[];
 }

@@ -65,8 +65,8 @@ export function interpolateCycles(cyclesPerIteration: CycleTable, groups: number
 }
 
 /**
- * Computes E[t(w)], in cycles per iteration, from the mean and standard deviation of at most `cap` active groups. Two
- * points with these moments represent the law.
+ * Computes E[t(w)], in cycles per iteration, from the mean and standard deviation of the number w of active groups,
+ * which is at most `cap`. Two points with these moments stand in for the law of w.
  */
 export function computeMeanCycles(
   cyclesPerIteration: CycleTable,

@@ -243,7 +243,10 @@ function getJoinCycles(residency: Residency): number {
   return residency.joinCycles;
 }
 
-/** One slot's age follows its exact law, far from normal; the sum over the other slots is taken as normal. */
+/**
+ * The age of one block follows its exact law, which is far from normal. For the other blocks, the mean and the variance
+ * of their active groups suffice.
+ */
 function computeStationaryCycles(residency: Residency): number {
   const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
   const { ages } = block;

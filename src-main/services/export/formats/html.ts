@@ -31,7 +31,7 @@ export async function reportPage(facts: ReportFacts, { view, chosen }: ExportJob
   return htmlReport(facts, await chartDrawer(), mapSection(view, chosen));
 }
 
-/** The style sheet has the same colours as the tokens of the application. */
+/** The colours are those of the application's design tokens. */
 const STYLE = `
 :root{color-scheme:light dark;scrollbar-width:thin;scrollbar-color:var(--line-2) transparent;--bg:#fff;--sunken:#f7f8f9;--line:#e4e6ea;--line-2:#c9cdd4;--text:#17191e;--text-2:#4a505c;--text-3:#666c78;--accent:#2b50c4;--grid:#eceef1;--tie:#f4f6fa;
 --s1:#4259a9;--s2:#c87a00;--s3:#009ba3;--s4:#660345;--s5:#705300;

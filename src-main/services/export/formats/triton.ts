@@ -49,8 +49,8 @@ interface UnitsTable {
 }
 
 /**
- * Keeps the designs that come closest to the best time at any number of units, and always the first, which is best at
- * the study's number.
+ * Keeps the `limit` designs that come closest to the best time at some number of units. The first design is always
+ * kept, because it is the best at the study's number of units.
  */
 async function unitsTable(
   pool: Pool,
