@@ -164,6 +164,52 @@ interface Promising {
   readonly unreached: number;
 }
 
+/** Makes the bounds of a list of designs. They come closer step by step, from the fastest to compute to the closest. */
+function makeClosingBounds(predictor: Predictor, designs: Uint32Array, memory: Memory | undefined) {
+  const { invalidReason, ofFamily, shortest, withLoss } = boundsOf(predictor);
+  const proven = new Float64Array(designs.length);
+  const bound = new Float64Array(designs.length);
+  const taken = new Uint8Array(designs.length);
+  /** Designs whose last bound is a time that is expected from the earlier prediction. */
+  const expected: number[] = [];
+  let isCompared = false;
+  const prove = (ofDesign: (design: number) => number) => (at: number) =>
+    (bound[at] = proven[at] = Math.max(proven[at], ofDesign(designs[at])));
+  const expect = (at: number): number =>
+    (bound[at] = Math.max(proven[at], expectLeastMs(memory!, designs[at], proven[at])));
+  const steps = [ofFamily, shortest, withLoss].map(prove);
+  if (memory?.earlier)
+    steps.push((at) => {
+      if (expect(at) > proven[at]) expected.push(at);
+      return bound[at];
+    });
+  /** Returns false if no closer bound is known. */
+  const comeCloser = (at: number): boolean => {
+    if (taken[at] === steps.length) return false;
+    steps[taken[at]](at);
+    taken[at] += 1;
+    return true;
+  };
+  return {
+    bound,
+    invalidReason: (at: number) => invalidReason(designs[at]),
+    comeCloser,
+    learn(at: number, timeMs: number): void {
+      if (!memory) return;
+      while (comeCloser(at));
+      remember(memory, designs[at], timeMs, proven[at]);
+      isCompared ||= bound[at] > proven[at];
+    },
+    /** Lists excluded designs to predict, because times were shorter than expected, or no expected time was compared. */
+    listReopened(limitMs: number, isExcluded: (at: number) => boolean): readonly number[] {
+      const excluded = expected.filter((at) => isExcluded(at) && proven[at] <= limitMs);
+      if (excluded.length === 0) return [];
+      if (isCompared) return excluded.filter((at) => expect(at) <= limitMs);
+      return [excluded.reduce((least, at) => (bound[at] < bound[least] ? at : least))];
+    },
+  };
+}
+
 /**
  * Predicts the designs of a list that can be within `fraction` of its fastest, one entry per design. Every other design
  * gets the time NaN, and its reason if it is invalid. The search is best first (Hart, Nilsson & Raphael 1968); after
@@ -178,52 +224,25 @@ export function predictPromising(
 ): Promising {
   const columns = allocateChunk(0, designs.length);
   columns.timeMs.fill(NaN);
-  const { invalidReason, ofFamily, shortest, withLoss } = boundsOf(predictor);
+  const { bound, invalidReason, comeCloser, learn, listReopened } = makeClosingBounds(predictor, designs, memory);
   const positions = new Int32Array(predictor.counts.length);
   const candidate = {} as Candidate;
   const timed = {} as TimedDesign;
   let limit = bestMs * (1 + fraction);
   const isOver = (): boolean => isTimeOver(limit < Infinity);
-  const proven = new Float64Array(designs.length);
-  /** The bound that decides: the proven one, or a longer time that is expected from the earlier prediction. */
-  const bound = new Float64Array(designs.length);
-  const prove = (at: number, ms: number): number => (proven[at] = Math.max(proven[at], ms));
-  const expect = (at: number): number => {
-    const ms = expectLeastMs(memory!, designs[at], proven[at]);
-    if (ms > proven[at]) unlikely.push(at);
-    return Math.max(proven[at], ms);
-  };
-  /** Bounds, from the fastest to compute to the closest. */
-  const levels: readonly ((at: number) => number)[] = [
-    (at) => prove(at, ofFamily(designs[at])),
-    (at) => prove(at, shortest(designs[at])),
-    (at) => prove(at, withLoss(designs[at])),
-    ...(memory?.earlier ? [expect] : []),
-  ];
-  const reached = new Uint8Array(designs.length);
-  /** Designs that the earlier prediction may exclude. */
-  const unlikely: number[] = [];
-  let isCompared = false;
-  const comeCloser = (at: number): void => {
-    bound[at] = levels[reached[at]](at);
-    reached[at] += 1;
-  };
   const predict = (at: number): void => {
     decodeInto(positions, predictor.counts, designs[at]);
     predictInto(columns, at, predictor, positions, candidate, timed);
     if (columns.invalidReason[at] !== 0) return;
     limit = Math.min(limit, columns.timeMs[at] * (1 + fraction));
-    if (!memory) return;
-    while (reached[at] < levels.length) comeCloser(at);
-    remember(memory, designs[at], columns.timeMs[at], proven[at]);
-    isCompared ||= bound[at] > proven[at];
+    learn(at, columns.timeMs[at]);
   };
 
   let next = 0;
   for (; next < leading && !isOver(); next += 1) predict(next);
   const queue = indexedQueue(bound);
   for (; next < designs.length && !isOver(); next += 1) {
-    columns.invalidReason[next] = invalidReason(designs[next]);
+    columns.invalidReason[next] = invalidReason(next);
     if (columns.invalidReason[next] !== 0) continue;
     comeCloser(next);
     if (bound[next] <= limit) queue.push(next);
@@ -231,10 +250,8 @@ export function predictPromising(
   for (let predicted = 0; predicted < BEST_FIRST && queue.size() > 0 && !isOver();) {
     const at = queue.first();
     if (bound[at] > limit) break;
-    if (reached[at] < levels.length) {
-      comeCloser(at);
-      queue.settle();
-    } else {
+    if (comeCloser(at)) queue.settle();
+    else {
       queue.pop();
       predict(at);
       predicted += 1;
@@ -247,20 +264,14 @@ export function predictPromising(
   for (const at of rest.sort((a, b) => order(designs[a]) - order(designs[b]))) {
     if (isOver()) unreached += 1;
     else {
-      while (bound[at] <= limit && reached[at] < levels.length) comeCloser(at);
+      while (bound[at] <= limit && comeCloser(at));
       if (bound[at] <= limit) predict(at);
     }
   }
-  // At least one of the expected times must be compared with a predicted one.
-  if (unlikely.length > 0 && !isCompared && !isOver())
-    predict(unlikely.reduce((least, at) => (bound[at] < bound[least] ? at : least)));
-  // The lowest ratio may have fallen since these designs were excluded.
-  const isOpen = (at: number): boolean =>
-    Number.isNaN(columns.timeMs[at]) && Math.max(proven[at], expectLeastMs(memory!, designs[at], proven[at])) <= limit;
-  let open = unlikely.filter(isOpen);
-  for (; open.length > 0 && !isOver(); open = open.filter(isOpen)) predict(open[0]);
-  unreached += open.length;
-  return { columns, unreached };
+  const isExcluded = (at: number): boolean => Number.isNaN(columns.timeMs[at]);
+  let open = listReopened(limit, isExcluded);
+  for (; open.length > 0 && !isOver(); open = listReopened(limit, isExcluded)) predict(open[0]);
+  return { columns, unreached: unreached + open.length };
 }
 
 /** Returns a function that numbers designs by block size, launch and register cap, so that equal laws are together. */
