@@ -72,6 +72,9 @@ export function distributionChart(
         !(isBehindBase && line <= baseLine) &&
         !(isBeforeBase && line === baseLine),
     ) ?? LINES[2];
+  const isMedianLeft = medianX > size.width - 120 || (isBeforeBase && medianX - bestX > 2 * LABEL_PX);
+  // Its time would touch the line of the baseline.
+  const isMedianCrowded = isBeforeBase && !isMedianLeft && baseX - medianX < LABEL_PX;
   return {
     ...planeAxes(theme, area, {
       x: { ticks: logTicks(low, high, { apartFraction: 42 / widthPx }), format: (ms) => plain(ms * times.unit.perMs) },
@@ -125,8 +128,8 @@ export function distributionChart(
               medianX,
               medianLine,
               'median',
-              inColumn(median, times),
-              medianX > size.width - 120 || (isBeforeBase && medianX - bestX > 2 * LABEL_PX),
+              isMedianCrowded ? '' : inColumn(median, times),
+              isMedianLeft,
             ),
           ]
         : []),
