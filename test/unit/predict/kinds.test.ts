@@ -12,6 +12,7 @@ import { chooseClasses } from '../../../src-workers/predict/design/classes.ts';
 import { describeDesign, listPlayableLaunches } from '../../../src-workers/predict/designs.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { makeGivenLengths } from '../../../src-workers/predict/ordered.ts';
+import { spaceSize } from '../../../src-workers/domain/space.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../../src-workers/predict/ranges.ts';
 import { prepareDevice } from '../../../src-workers/simulate/device.ts';
@@ -242,9 +243,9 @@ describe('threads per unit beyond a thread group', () => {
 });
 
 /** Predicts designs with these balancings, by default with one thread per unit. */
-const mixedOf = (lengths: string, balancing: string[], axes: object = {}) => {
+const mixedOf = (lengths: string, balancing: string[], axes: object = {}, units = 1 << 16) => {
   const kernel = { serialFraction: 0.05, cooperationCost: 0.02 };
-  return predictorOf({ balancing, blockThreads: [128], ...axes }, kernel, { lengths, units: 1 << 16 });
+  return predictorOf({ balancing, blockThreads: [128], ...axes }, kernel, { lengths, units });
 };
 
 describe('a mixed design', () => {
@@ -303,6 +304,15 @@ describe('a mixed design', () => {
   ])('is allowed only %s', async (_, balancing, axes, invalid) => {
     const predictor = await mixedOf('geometric(0.05)', [balancing], axes);
     expect([0, 1].map((at) => describeDesign(predictor, at).invalid)).toEqual(invalid);
+  });
+
+  it('is faster than every single number of threads if lengths differ much', async () => {
+    const axes = { threadsPerUnit: [1, 2, 4, 8, 16, 32] };
+    const predictor = await mixedOf('zipf(1.6, 2000)', ['none', 'full-sort', 'mixed(4)'], axes, 1 << 18);
+    const { timeMs } = predictChunk(predictor, 0, spaceSize(predictor.plan.axes));
+    const bestOf = (text: string): number =>
+      Math.min(...timeMs.filter((ms, at) => ms > 0 && describeDesign(predictor, at).design.balancing === text));
+    expect(bestOf('mixed(4)')).toBeLessThan(0.9 * bestOf('none'));
   });
 
   it('has the classes with the least estimate, so more classes are never worse', async () => {
