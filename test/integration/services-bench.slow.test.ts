@@ -150,7 +150,7 @@ describe('measuring designs of a sweep', () => {
   it('refuses designs that cannot be measured, with the reason', async () => {
     const engine = await engineOn(copied());
     for (const [input, words] of [
-      [ask(runId, { target: 'tpu' }), /cuda:0, hip:0, webgpu.*"tpu"/],
+      [ask(runId, { target: 'tpu' }), /cuda:0, hip:0, opencl:0, webgpu.*"tpu"/],
       [{ target: 'webgpu' }, /Specify the sweep/],
       [ask(99), /no run 99/],
       [ask(runId, { deviceId: undefined }), /has several GPUs.*nvidia-a100-sxm4-40gb, nvidia-rtx-4090/],

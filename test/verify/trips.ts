@@ -109,8 +109,8 @@ function t4Trip({ uniform }: Report, text: string, { rows }: RankPage, devices: 
 }
 
 const REFUSED =
-  /^([\d,]+) configurations? (?:of [\d,]+ (?:is|are) no design of run|(?:is|are) of another device than|(?:has|have) the design of a faster)/;
-const ELSEWHERE = /of another device than|the design of a faster/;
+  /^([\d,]+) configurations? (?:of [\d,]+ (?:is|are) no design of run|(?:is|are) of another device than|maps? to a design for which a faster)/;
+const ELSEWHERE = /of another device than|to a design for which a faster/;
 
 /**
  * Imports a file for each device. Each configuration must become the design in the file, or must be refused with a
