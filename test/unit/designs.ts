@@ -1,4 +1,3 @@
-import { boundsOf } from '../../src-workers/advise/bound.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { listPlayableLaunches, type PlayableDesign } from '../../src-workers/predict/designs.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';
@@ -12,17 +11,6 @@ import { simulateDesign, type SimulationOptions } from '../../src-workers/simula
 export function playableDesign(whole: Predictor, index: number): PlayableDesign | null {
   const launches = listPlayableLaunches(whole, index);
   return launches.length === 1 ? launches[0].design : null;
-}
-
-export function shortestTimes(predictor: Predictor, designs: Uint32Array): Float64Array {
-  const { shortest } = boundsOf(predictor);
-  return Float64Array.from(designs, shortest);
-}
-
-/** Returns `Bounds.withLoss` for each design; NaN if the design is invalid. */
-export function shortestTimesWithLoss(predictor: Predictor, designs: Uint32Array): Float64Array {
-  const { shortest, withLoss } = boundsOf(predictor);
-  return Float64Array.from(designs, (design) => (Number.isNaN(shortest(design)) ? NaN : withLoss(design)));
 }
 
 export function predictedOverSimulated(

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../../src-main/contract/study.ts';
 import { studyAxes } from '../../../src-main/services/studies/plan.ts';
 import { parseStudy } from '../../../src-main/contract/parse.ts';
-import { shortestTimes, shortestTimesWithLoss } from '../designs.ts';
+import { boundsOf } from '../../../src-workers/advise/bound.ts';
 import { AXIS, encode } from '../../../src-workers/domain/space.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { mandelbrotLengths } from '../../../src-workers/models/workload/generated.ts';
@@ -99,11 +99,9 @@ describe('the order of an image by tiles', () => {
     const { predictor, columns } = await predicted(study);
     const { timeMs } = columns;
     const designs = Uint32Array.from(timeMs.keys()).filter((at) => timeMs[at] > 0);
-    const shortest = shortestTimes(predictor, designs);
-    const closest = shortestTimesWithLoss(predictor, designs);
-    const errors = Array.from(designs, (design, at) => {
-      expect(shortest[at]).toBeLessThanOrEqual(timeMs[design]);
-      expect(closest[at]).toBeLessThanOrEqual(timeMs[design]);
+    const { shortest, withLoss } = boundsOf(predictor);
+    const errors = Array.from(designs, (design) => {
+      for (const bound of [shortest, withLoss]) expect(bound(design)).toBeLessThanOrEqual(timeMs[design]);
       const { meanMs } = unwrap(simulateDesign(predictor, design, { seed: 1, halfWidth: 0.01, maxReplications: 5 }));
       return Math.abs(timeMs[design] / meanMs - 1);
     }).sort((a, b) => a - b);
