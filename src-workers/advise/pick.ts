@@ -4,9 +4,8 @@ import { AXIS, axisCounts, type AxisName, type SpaceAxes, axisStrides } from '..
 
 /**
  * The rule that recommends one design: among designs with the same predicted time (`AGREEMENT_FRACTION`), the design
- * that is the least work to write and to run. The wider tie band plays no part, because inside
- * this band the predicted time is still the best guess. The usual block sizes come first, because people write and tune
- * for them.
+ * that is the least work to write and to run. The wider tie band plays no part, because inside this band the predicted
+ * time is still the best guess. The usual block sizes come first, because people write and tune for them.
  */
 export const PICK_RULE =
   'Picks the simplest design within 1.5 % of the fastest. It prefers, in this order: no register cap, no balancing, nested loops, the fewest threads per unit, blocks of one row, and blocks of 128 or 256 threads (then other powers of two, then multiples of 64). Among equally simple designs, it picks the fastest.';
