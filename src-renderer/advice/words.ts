@@ -108,7 +108,7 @@ export function whyNotFastest(
   const reason =
     known.robust.designIndex === known.point.designIndex
       ? simplerSentence(excess, 'the fastest design below')
-      : `With the usual value of each assumed input, it takes ${percent(excess)} longer than the fastest design below. Over all values of these inputs, its average loss is the smallest.`;
+      : `With the usual value of each assumed input, this design takes ${percent(excess)} longer than the fastest design below. Over all values of these inputs, it is closest to the fastest design on average.`;
   return `The recommendation for ${device.name} is ${designWords(row.design, say).main}. ${reason}`;
 }
 

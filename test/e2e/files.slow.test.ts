@@ -147,7 +147,7 @@ test('an import of times remembers its choices, and compiled code fills chosen f
         await axis(parameter).focus();
         await press(page, 'Enter', 'ArrowDown', 'Enter');
       }
-      await expect(sheet(page).getByText('Two parameters are “Number of the design”')).toBeVisible();
+      await expect(sheet(page).getByText('Two parameters have the axis “Number of the design”')).toBeVisible();
       await expect(use).toBeDisabled();
       await axis('BLOCK').click();
       await page.getByRole('option', { name: 'Block size' }).click();

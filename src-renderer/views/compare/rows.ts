@@ -167,7 +167,7 @@ function resultRows(comparison: Comparison, same: boolean): readonly CompareRow[
     row('grid', sentenceCase(term('block', 'many')), {
       unit: `per ${sm}`,
       text: (best) => onGpu(best, ({ multiprocessors }) => plain(best.design.gridBlocks / multiprocessors, 3)),
-      hint: `${sentenceCase(term('block', 'many'))} launched, over the number of ${term('multiprocessor', 'many')}`,
+      hint: `Launched ${term('block', 'many')}, divided by the number of ${term('multiprocessor', 'many')}`,
     }),
     ...(hasCpu
       ? [

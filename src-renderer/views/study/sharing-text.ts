@@ -58,7 +58,7 @@ export function laneWords(rows: readonly Lanes[], recommended: number | null, sa
 export function laneCostText({ sharing }: Pick<Kernel, 'sharing'>): string {
   const iterations =
     sharing === 'deal'
-      ? 'u × the longest ⌈length / u⌉ of a group over the mean length'
+      ? 'u × the longest ⌈length / u⌉ of a group, divided by the mean length'
       : 'aggregate loss × u·φ(u), where φ(u) = (1−σ)/u + σ + κ·log₂u is the time of an iteration that u threads share, relative to one thread';
-  return `${iterations}. The instructions of each lane once per unit and in log₂u combining steps are added, converted to iterations`;
+  return `${iterations}. The instructions that each lane runs once per unit and in log₂u combining steps are added, converted to iterations`;
 }

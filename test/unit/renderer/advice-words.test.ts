@@ -131,7 +131,7 @@ describe('the recommendation in one line', () => {
       return plainSpaces(words.whyNotFastest(picked, of, { designIndex: fastest, predictedMs }, cuda));
     };
     expect(said(7, 7)).toBe(
-      'The recommendation for A100 is 4 threads per unit, blocks of 128. With the usual value of each assumed input, it takes 1.0 % longer than the fastest design below. Over all values of these inputs, its average loss is the smallest.',
+      'The recommendation for A100 is 4 threads per unit, blocks of 128. With the usual value of each assumed input, this design takes 1.0 % longer than the fastest design below. Over all values of these inputs, it is closest to the fastest design on average.',
     );
     expect(said(5, 7)).toMatch(/It takes 1\.0 % longer than the fastest design below\. .* this one is simpler\.$/);
     expect(said(5, 7, 1.01)).toMatch(/It takes as long as the fastest design below\. .* this one is simpler\.$/);

@@ -6,7 +6,7 @@ export const agreement: PageContent = {
   text: [
     'A tuner must find the fast designs. Exact milliseconds come second. So agreement is judged first by order: by rank correlations, and by the regret of measuring only the designs that the model ranks first. Errors of the times are stated with and without one common factor, which a wrong clock or kernel profile would explain.',
     'Regret alone looks good if all designs are alike. So the random equivalent is shown beside it: the number of designs that would have to be measured at random to find a design as fast. It is computed exactly from the measured times.',
-    'Calibration fits what the study does not know of its kernel on this device: latency and issue cost of an iteration, softness of the knee, serial fraction, cost of cooperation, set-up of a unit and overhead of a launch. A parameter that the measured designs do not determine keeps its value and is marked so.',
+    'Calibration fits what the study does not know of its kernel on this device: latency and issue cost of an iteration, softness of the knee, serial fraction, cost of cooperation, set-up of a unit and overhead of a launch. A parameter that the measured designs do not determine keeps its value, and a mark says so.',
   ],
   equations: rows`
     \rho = \mathrm{corr} \bigl( \mathrm{rank}(\hat T), \mathrm{rank}(T) \bigr) :: Rank correlation: 1 is the same order. :: Spearman 1904
@@ -31,7 +31,7 @@ export const agreement: PageContent = {
   `,
   validity: [
     'Latency and issue cost scale all times together. They are separated only by measurements of designs with few and with many active thread groups. Among saturated designs, latency keeps its value.',
-    'The softness of the knee shows only near the knee.',
+    'Only designs near the knee show how soft it is.',
     'With one number of threads per unit, the measurements show nothing about sharing. With two, serial fraction and cooperation cost cannot be separated, and only the serial fraction is fitted.',
     'The overhead of a launch shows in the shortest launches. The set-up of a unit shows in launches of short units.',
     'The number of schedulers comes from the device and is never fitted. The cost of divergent branches comes from the divergent-loops suite, shared bandwidth from the contention suite.',

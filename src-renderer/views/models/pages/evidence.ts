@@ -159,7 +159,7 @@ function times({ points, gpu }: GpuDetail, { gpu: chosen, implementation, over }
       axes.length > 1 && controls('over'),
       axis && {
         kind: 'chart' as const,
-        label: `${implementation}: measured over predicted times, over ${axis.title}`,
+        label: `${implementation}: ratio of measured to predicted time, by ${axis.title}`,
         name: 'evidence-residuals',
         heightPx: 220,
         renderer: 'canvas' as const,

@@ -184,7 +184,7 @@ const demo: Demo<Chosen> = {
               { name: 'no waiting', series: 2, dashed: true, points: blocks.map((g, i) => [g, series.boundCycles[i]]) },
             ],
           }),
-          say(`Slots are given to whole {blocks}, wave by wave. This costs most at **g = ${count(blocks[worst])}**: ${percent(series.inefficiency[worst] - 1, 0)} more than the same {threadGroups} without waiting${why}. ${counted(slots, '{block}', '{blocks}')} can be resident, so a kernel whose {blocks} wait for each other never ends from g = ${count(slots + 1)} on.`),
+          say(`Slots are given to whole {blocks}, wave by wave. This costs most at **g = ${count(blocks[worst])}**: ${percent(series.inefficiency[worst] - 1, 0)} more than the same {threadGroups} without waiting${why}. ${counted(slots, '{block}', '{blocks}')} can be resident, so a kernel whose {blocks} wait for each other never ends if g ≥ ${count(slots + 1)}.`),
         ],
       };
     }), // prettier-ignore
