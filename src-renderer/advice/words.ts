@@ -178,7 +178,7 @@ export function toMeasure(known: Uncertainty | null): readonly number[] {
   return known?.separation?.designs.slice(0, known.separation.measure) ?? [];
 }
 
-/** Shown while the answer is only for the middle value of each assumed input, and may still change. */
+/** Shown while only the middle value of each assumed input has been predicted, so the answer may still change. */
 export const WEIGHING = 'still weighing the assumed inputs';
 
 /** The highest chance that is shown: chances come from a limited number of draws, so none is certain. */

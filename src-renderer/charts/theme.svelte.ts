@@ -20,8 +20,8 @@ export interface ChartTheme {
 }
 
 /**
- * Resolves custom properties on a hidden element. The element has its own colour scheme, because an effect sets the
- * scheme of the root later, and a change of the root would recompute the styles of the whole page.
+ * Resolves custom properties on a hidden element with a colour scheme of its own. The root gets the new scheme in a
+ * later effect, and setting it here would recompute the styles of the whole page.
  */
 export function readColours(tokens: readonly string[], dark: boolean): string[] {
   const probe = document.createElement('span');

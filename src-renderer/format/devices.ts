@@ -31,7 +31,7 @@ export function computeName(device: GpuDevice): string {
   }
 }
 
-/** Marketing families that say nothing about a device. `Radeon VII` is only known by its whole name. */
+/** Marketing families that say nothing about a device. `Radeon VII` keeps its family, because `VII` is no name. */
 const FAMILY = /^(GeForce|Quadro|Tesla|Radeon Instinct|Instinct|Radeon(?= R[X\d])) /;
 const DETAIL = /\s+(\d+ GB|SXM\d?|PCIe|Bronze|Silver|Gold|Platinum)(?=\s|$)|,.*$| \((?!\d+ of ).*\)$/g;
 const SERIES = /^(RT?X|Xeon|Epyc|Grace) /;

@@ -27,8 +27,8 @@ type Provider = () => readonly Command[];
 const CHORD_WITHIN_MS = 1200;
 
 export class Commands {
-  // The list is not reactive. While a view is removed, reading state returns old values, so a list kept in state would
-  // be written back without the new view's commands. `#changes` announces a change of the list.
+  // The list is not state: while a view is removed, state reads return old values, and the view would write back an old
+  // list without the commands of the next view. `#changes` announces a change of the list.
   #providers: readonly Provider[] = [];
   #changeCount = 0;
   #changes = $state(0);

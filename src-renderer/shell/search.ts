@@ -20,7 +20,7 @@ const HIDDEN = 0.25;
 const ABBREVIATED = 0.1;
 /** The bonus for a whole word: `sort` finds "Sort by the time" before the shorter "Sorting". */
 const WHOLE_WORD = 0.02;
-/** For every `LETTERS_PER_SLIP` letters of a typed word, one letter may be missing. */
+/** A typed word may lack one letter for every so many letters. */
 const LETTERS_PER_SLIP = 4;
 
 const LETTER = /^[\p{L}\p{N}]/u;

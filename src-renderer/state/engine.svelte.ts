@@ -13,7 +13,7 @@ export type Api = Pick<Engine, 'call' | 'on'>;
 
 export type EngineState = 'connecting' | 'ready' | 'lost';
 
-/** Names this page as the `client` of its calls. A newer call of a client replaces its older calls. */
+/** The `client` of all calls of this page. A newer call of a client replaces its older calls. */
 export const PAGE_ID = `page ${performance.timeOrigin} ${Math.round(performance.now() * 1000)}`;
 
 const FIRST_RETRY_MS = 500;
@@ -27,7 +27,7 @@ export class Engine {
   #reason = $state('');
   readonly reason = $derived(this.#reason);
   #unknown = $state(false);
-  /** Whether another server than the server of this page answers. Trying again is then useless. */
+  /** Whether a server answers that did not serve this page. Trying again is then useless. */
   readonly unknown = $derived(this.#unknown);
   /** Increases with every connection, so that queries repeat their calls. */
   #generation = $state(0);

@@ -97,7 +97,6 @@ export class Location {
     });
   }
 
-  /** The address as a link: `#/study?study=1`. */
   get href(): string {
     return `#/${this.#view}${this.#query && `?${this.#query}`}`;
   }

@@ -86,11 +86,11 @@ export function faded(scale: Ramp, canvas: string): Ramp {
   });
 }
 
-/** If there are no maps, the scale ends at this multiple of the best time. Slower times get the last colour. */
+/** In pictures other than maps, the scale ends at this multiple of the best time. Slower times get its last colour. */
 const CLIP = 2;
 
 const ENDS = [1.1, 1.25, 1.5, 2, 3, 4, 6, 10, 20, 50, 100];
-/** The fraction of all cells that the scale must distinguish. */
+/** The fraction of all cells whose times must be on the scale. */
 const INSIDE = 0.75;
 
 /** Returns the end of a scale as a multiple of the best time, so that most cells of the maps (ms or NaN) are on it. */

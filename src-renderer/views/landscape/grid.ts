@@ -15,10 +15,10 @@ export function marginals({ timeMs, xValues, yValues }: LandscapeGrid): { x: Flo
   return { x, y };
 }
 
-/** Best times of rows and columns above this multiple of the best of all are drawn at the same level. */
+/** If the best time of a row or column exceeds this multiple of the best time of all, it is drawn at this multiple. */
 const LEVEL_SPAN = 2;
 
-/** Returns the line's level at each value, from 0 (the best time) to 1 (the slowest drawn time, or none). */
+/** Converts best times of rows or columns to levels: 0 is the best time of all, 1 the slowest drawn time or none. */
 export function lineLevels(timesMs: Float64Array, bestMs: number): Float64Array {
   let slowest = -Infinity;
   for (const time of timesMs) if (Number.isFinite(time) && time > slowest) slowest = time;

@@ -22,7 +22,7 @@ export interface RooflineInput {
   readonly scale: Ramp;
 }
 
-/** Returns the instructions per byte (of one thread) at which the two roofs meet. */
+/** Returns the thread instructions per byte at which the two roofs meet. */
 const ridge = ({ peakIssueGips, peakBandwidthGbS }: Roofline): number => peakIssueGips / peakBandwidthGbS;
 
 export function rooflineChart(

@@ -3,10 +3,7 @@ import { halfWidthFraction } from './rows.ts';
 
 export type ExternalTable = ReturnType<typeof externalTable>;
 
-/**
- * Returns the designs of other authors' kernels, by the parameters that differ between them (`keys`). The fastest row
- * is first; rows without a time are last.
- */
+/** Returns the designs of imported kernels, fastest first, untimed ones last. `keys`: the parameters that differ. */
 export function externalTable({ cases }: Pick<MeasuringDetail, 'cases'>) {
   const read = cases.flatMap((each) => (each.case.benchmark === 'external' ? [{ each, ...each.case.parameters }] : []));
   const names = [...new Set(read.flatMap(({ configuration }) => Object.keys(configuration)))];
@@ -30,7 +27,7 @@ export function externalTable({ cases }: Pick<MeasuringDetail, 'cases'>) {
   };
 }
 
-/** Returns a number as a number, because a negative number in a text would be escaped like a formula. */
+/** Converts a text with a number to a number, because a CSV escapes a text that begins with a minus, like a formula. */
 function cell(text: string): string | number {
   const value = Number(text);
   return String(value) === text && Number.isFinite(value) ? value : text;

@@ -65,10 +65,7 @@ export class Measuring {
     this.#failure = { title, failure, retry: () => void again() };
   }
 
-  /**
-   * `whole` measures all units and repeats, however long that takes.
-   * @param designs the designs to measure instead of the set-up's
-   */
+  /** `designs` replace the designs of the set-up. `whole` measures all units and repeats, however long that takes. */
   async start(designs?: readonly number[], whole = false): Promise<void> {
     if (!this.canStart) return;
     const app = this.#app;

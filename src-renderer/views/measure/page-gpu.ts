@@ -17,7 +17,7 @@ import { fail, ok, type Result, unsupported } from '../../../src-workers/domain/
 import type { Api } from '../../state/engine.svelte.ts';
 import { PAGE_TARGET } from './setup.ts';
 
-/** The code that measures, which also runs under Node. */
+/** The code that measures. It also runs under Node. */
 export type PageBackend = typeof measureWebGpu;
 
 function adapterName({ vendor, architecture, device, description }: GPUAdapterInfo): string {
@@ -140,10 +140,7 @@ async function roundInPage(
 const BATCH_RECORDS = 400;
 const BATCH_EVERY_MS = 250;
 
-/**
- * Measures the remaining cases of a run on the page's GPU, and sends batches of records. Closing the page loses at most
- * the last quarter of a second.
- */
+/** Measures the remaining cases of a run. Closing the page loses at most the records of the last quarter second. */
 export async function measureInPage(
   engine: Pick<Api, 'call'>,
   runId: number,

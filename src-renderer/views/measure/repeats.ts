@@ -1,7 +1,7 @@
 import type { MeasuredTime } from '../../../src-main/contract/measuring.ts';
 import { summariseRepeats } from '../../../src-workers/models/calibration/repeats.ts';
 
-/** Returns all launches with their number from 0, warm-ups first. The engine finds outliers by the same rule. */
+/** Returns all launches, warm-ups first, numbered from 0. The engine finds outliers by the same function. */
 export function launches({ timesMs, warmUpMs }: MeasuredTime) {
   const all = [...warmUpMs, ...timesMs];
   const summary = summariseRepeats(

@@ -38,10 +38,7 @@ function explainedText(share: number): string {
   return share < 0.005 ? 'explains nothing' : `explains ${percent(share, 0)} of the variance`;
 }
 
-/**
- * Draws the ratio of measured to scaled predicted time. Each value of an axis has a row with one dot per design, the
- * quartiles and the median.
- */
+/** Draws ratios of measured to scaled predicted time: rows with a dot per design, the quartiles and the median. */
 export function residualsChart(
   { axes, name, selected, rowPx }: ResidualsInput,
   theme: ChartTheme,

@@ -171,10 +171,7 @@ function pointTooltip(p: MeasuredPoint, title: string): HTMLElement {
   ]);
 }
 
-/**
- * Fills the designs that the model ranks first. A dashed outline means that the repeats drift, so that the time is
- * doubtful.
- */
+/** Fills the designs that the model ranks first. A dashed outline marks a doubtful time, whose repeats drift. */
 function pointStyle({ predictedRank, measured }: MeasuredPoint, colour: ChartTheme['colour']) {
   const first = predictedRank <= MARKED;
   return {

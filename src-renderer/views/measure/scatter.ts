@@ -15,13 +15,10 @@ export interface ScatterFrame {
 }
 
 const MARGIN = 0.07;
-/** The smallest ratio of a frame. In a smaller frame, noise would look like an effect. */
+/** The smallest ratio of highest to lowest time in a frame. In a smaller frame, noise would look like an effect. */
 const MIN_RATIO = 1.06;
 
-/**
- * Returns the frame around points; null if there are none.
- * @param leastRatio the smallest ratio inside the margins
- */
+/** Returns the frame around points; null without points. Without margins, it spans at least the ratio `leastRatio`. */
 export function scatterFrame(
   points: readonly Pick<MeasuredPoint, 'predictedMs' | 'medianMs'>[],
   leastRatio = MIN_RATIO,
@@ -122,7 +119,7 @@ export function nearestPoint(
   return found;
 }
 
-/** Positions of a label, in order of preference: the offset from its point to the middle of its lower edge, px. */
+/** Offsets from a point to the middle of the lower edge of its label, px, in order of preference. */
 const BESIDE = [[0, 15], [0, -8], [13, 4], [-13, 4], [13, 15], [-13, 15], [13, -8], [-13, -8]] as const; // prettier-ignore
 const LINE_PX = 13;
 

@@ -88,7 +88,7 @@ export interface MeasuringSetup {
 
 /**
  * Returns the number of designs to measure, or `null` for suites whose cases are planned later.
- * @param runnable designs of the sweep that the target can run, if known
+ * @param runnable the number of designs of the sweep that the target can run, if known
  */
 function plannedDesigns(setup: MeasuringSetup, runnable: number | null): number | null {
   if (setup.suite !== 'designs') return null;
@@ -129,7 +129,7 @@ export interface CommandPlace {
 
 /**
  * Returns the command that measures a set-up's designs with the user's own program.
- * @param tuning the budget and the regret, if the designs are chosen one after another
+ * @param tuning for a tuning: the largest number of designs, and the gain at which it stops
  */
 export function ownProgramCommand(
   { choose, count, designs }: MeasuringSetup,
@@ -225,10 +225,7 @@ export function chosenTarget(targets: readonly MeasuringTarget[], wanted: string
   return targets.find(({ id }) => id === wanted) ?? targets.find(({ available }) => available) ?? targets[0] ?? null;
 }
 
-/**
- * Estimates the duration from a similar earlier run, scaled by the numbers of cases and launches. Without such a run,
- * says what decides the duration.
- */
+/** Estimates the duration from a similar earlier run. Without such a run, says what decides the duration. */
 export function durationText(
   setup: MeasuringSetup,
   runnable: number | null,
@@ -247,7 +244,7 @@ export function durationText(
     : `A short probe finds how many designs, repeats and units fit into ${roughDuration(setup.timeS * 1000)}.`;
 }
 
-/** Whether the suite, the target and, for designs, the sweep with all its units are the same. */
+/** Whether a run measured the same suite on the same target and, for designs, all units of the same sweep. */
 function isAlike(
   { run, detail: { request } }: { readonly run: RunSummary; readonly detail: MeasuringDetail },
   setup: MeasuringSetup,
@@ -257,7 +254,7 @@ function isAlike(
   return setup.suite !== 'designs' || (request.sourceRunId === runId && request.part === undefined);
 }
 
-/** Drops vendors, families and memory sizes, which do not identify the hardware. */
+/** Returns the words that identify the hardware: all but vendors, families and memory sizes. */
 function nameWords(name: string): readonly string[] {
   const noise = /^(nvidia|amd|intel|apple|geforce|radeon|instinct|tesla|quadro|gpu|gb|sxm\d*|pcie|the|one|gcd)$/;
   return name

@@ -61,9 +61,7 @@ export function comparisonStats(comparison: MeasuringComparison) {
   ];
 }
 
-/**
- * Returns how many random measurements are worth the model's first k, with k = 5 or the nearest smaller k with a value.
- */
+/** Returns how many random measurements the model's first k are worth, for k = 5 or the next smaller k with a value. */
 function searchEquivalent({ randomEquivalent, designs }: MeasuringComparison) {
   const known = randomEquivalent.filter(({ k, measurements }) => k <= designs.length && Number.isFinite(measurements));
   return known.find(({ k }) => k === 5) ?? known.findLast(({ k }) => k < 5) ?? null;

@@ -81,10 +81,7 @@ export function matrixPowerRows(cases: readonly MeasuredCase[], laws: Readonly<R
   });
 }
 
-/**
- * @param complete whether all times have arrived. Before that nothing is fitted, because emulating the stack takes too
- * long.
- */
+/** Unless `complete` (all times have arrived), nothing is fitted, because emulating the stack takes too long. */
 export function loopFindings(cases: readonly MeasuredCase[], complete: boolean) {
   const own = casesOf(cases, 'divergent-loops');
   const unit = own.some(({ each }) => valueOf(each, 'cycles') !== null) ? 'cycles' : 'ns';

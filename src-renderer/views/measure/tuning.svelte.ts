@@ -39,10 +39,7 @@ class Tuning {
     this.#failure = null;
   }
 
-  /**
-   * Measures until the expected regret is small enough, the budget is spent, or the tuning is cancelled. A second start
-   * continues the tuning.
-   */
+  /** Measures until little is left to gain, the budget is spent, or the user cancels. A later start continues. */
   async start(app: App, { asked, how, budget, within }: TuningRequest): Promise<void> {
     if (this.#running) return;
     const key = tuningKey(asked);

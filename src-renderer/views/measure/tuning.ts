@@ -6,8 +6,8 @@ import { counted, percent } from '../../format/numbers.ts';
 const timeOf = ({ measuredMs }: TunedDesign): number => measuredMs ?? Infinity;
 
 /**
- * Returns the designs of each run, with the best time so far and the fraction that the run saved. A design that was
- * measured again belongs to its last run.
+ * Returns the designs of each run, the best time so far, and the fraction by which the run shortened it. A design that
+ * was measured again belongs to its last run.
  */
 export function tuningSteps(history: readonly TunedDesign[]) {
   let before = Infinity;
@@ -20,7 +20,7 @@ export function tuningSteps(history: readonly TunedDesign[]) {
   });
 }
 
-/** Returns curves over the number of measurements: the best time of the tuning and of random search, and each time. */
+/** Returns curves over the number of measurements: best times of the tuning and of random search, and all times. */
 export function tuningCurves({ history, randomMs }: Pick<TuningStep, 'history' | 'randomMs'>): readonly Curve[] {
   const times = history.map(timeOf);
   let best = Infinity;
@@ -34,7 +34,7 @@ export function tuningCurves({ history, randomMs }: Pick<TuningStep, 'history' |
   ];
 }
 
-/** Returns how many random measurements should find a design as fast as `best`; `null` if `randomMs` is too short. */
+/** Returns how many random measurements would be expected to reach the time of `best`; `null` if beyond `randomMs`. */
 export function randomEquivalent({ best, randomMs }: Pick<TuningStep, 'best' | 'randomMs'>): number | null {
   if (!best) return null;
   const at = randomMs.findIndex((time) => time <= best.expectedMs);

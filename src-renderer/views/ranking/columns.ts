@@ -44,7 +44,7 @@ export interface ColumnWorld {
   readonly varies: ReadonlySet<string>;
   readonly validity: 'valid' | 'invalid' | 'all';
   readonly replications: string | null;
-  /** Whether any design was measured on its own device. */
+  /** Whether any design was measured on the device of its row. */
   readonly measured: boolean;
   readonly grouped?: boolean;
   /** The numbers of designs and of units, for which the columns of ranks and blocks must be wide enough. */
@@ -148,10 +148,7 @@ export interface Placed {
   readonly widthPx: number;
 }
 
-/**
- * Returns the columns that fit, in order, with their widths. The columns with the highest `drop` are removed first, the
- * sorted column never. The columns share the remaining width.
- */
+/** Returns the columns that fit, in order. They share the remaining width. The sorted column is never removed. */
 export function placeColumns(
   columns: readonly Column[],
   mode: Mode,

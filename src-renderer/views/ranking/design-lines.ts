@@ -30,7 +30,7 @@ export function designLines(row: RankRow, base: RankRow | null) {
       change: '',
       tone: '',
     }),
-    /** With `better`, a smaller number counts as faster, a larger one as slower. */
+    /** With `better`, a smaller number has the colour of a faster design, a larger number that of a slower design. */
     numbers(
       label: string,
       read: (row: RankRow) => number,

@@ -73,7 +73,7 @@ export function distributionChart(
         !(isBeforeBase && line === baseLine),
     ) ?? LINES[2];
   const isMedianLeft = medianX > size.width - 120 || (isBeforeBase && medianX - bestX > 2 * LABEL_PX);
-  // Its time would touch the line of the baseline.
+  // The median has no time beside it if the time would touch the line of the baseline.
   const isMedianCrowded = isBeforeBase && !isMedianLeft && baseX - medianX < LABEL_PX;
   return {
     ...planeAxes(theme, area, {

@@ -53,10 +53,7 @@ export class Exploration {
   readonly #designs = $derived.by(() =>
     (this.axes.value ?? []).reduce((product, { values }) => product * values.length, 1),
   );
-  /**
-   * The chosen device, otherwise the selected design's, otherwise the fastest; `null` for all, undefined if not known
-   * yet.
-   */
+  /** The chosen device, otherwise that of the selected design, otherwise that of the fastest. See `deviceInView`. */
   readonly deviceId: string | null | undefined = $derived.by(() =>
     deviceInView(
       this.devices,
@@ -70,7 +67,7 @@ export class Exploration {
     return this.devices.length > 1 && typeof deviceId === 'string' ? { deviceId } : {};
   });
   readonly filter: RankFilter = $derived.by(() => ({ ...this.address.filter, ...this.whole }));
-  /** The baseline in the address, otherwise the pinned design of the shown device; of the fastest, if all are shown. */
+  /** The baseline in the address, otherwise the pinned design of the shown device (of the fastest, if all are shown). */
   readonly #pinnedIndex: number | null = $derived.by(() => {
     const { deviceId } = this;
     const isHere = (design: number | null) =>

@@ -66,9 +66,7 @@ export function rangeOf(from: number | null, to: number | null, scale = 1): Rang
   return { from: (from ?? 0) * scale, to: to === null ? UNBOUNDED : to * scale };
 }
 
-/**
- * Switches a value of a list on or off. Returns undefined if all or none are on, because such a list filters nothing.
- */
+/** Switches a value on or off. Returns undefined if all values or none are on, because such a list filters nothing. */
 export function toggled<T>(chosen: readonly T[] | undefined, all: readonly T[], value: T): T[] | undefined {
   const now = new Set(chosen ?? []);
   if (now.has(value)) now.delete(value);

@@ -17,10 +17,7 @@ export function rowGeometry(rows: number, lanes: number, roomPx: number) {
   return { lanePx, rowPx, totalPx: rows * rowPx };
 }
 
-/**
- * Returns where each multiprocessor's bars begin, with the end as entry `rows`.
- * @param blockRow the row of each bar, ascending
- */
+/** Returns the index of the first bar of each row, and the number of bars as entry `rows`. `blockRow` is ascending. */
 export function rowStarts(blockRow: ArrayLike<number>, rows: number): Int32Array {
   const starts = new Int32Array(rows + 1);
   for (let i = 0; i < blockRow.length; i += 1) starts[blockRow[i] + 1] += 1;

@@ -4,14 +4,14 @@ import { plane, planeAxes, stroke, markTip, tooltipBody, words, type ChartSize }
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { NBSP, percent, signed, widthPx, inColumn, type TimeColumn } from '../../format/numbers.ts';
 
-/** The height of a line, px. The chart needs two lines more than it has steps. */
+/** The height of a line, px. The chart has a line for each step, and one for each of the two designs. */
 export const WATERFALL_ROW_PX = 20;
 const BAR_PX = 11;
 const LABEL_PX = 92;
 /** The distance between the longest bar and the widest value, px. */
 const VALUE_GAP_PX = 8;
 
-/** Changes smaller than this fraction of the first time are left out. */
+/** Changes smaller than this fraction of the first design's time are left out. */
 const NEGLIGIBLE = 5e-4;
 
 /** Returns the steps from one design's time to another's: savings first, then losses, each with the largest first. */

@@ -29,7 +29,7 @@ export type Edit = (field: string, label: string, change: (study: Study) => Stud
 /** `null` for the kernel of the study, otherwise the index of an implementation. */
 export type KernelPlace = number | null;
 
-/** Returns a kernel with all its values. */
+/** Returns a kernel whose missing values are those of the study. */
 export function kernelAt(study: Study, at: KernelPlace): Study['kernel'] {
   return at === null ? study.kernel : implementationKernel(study.kernel, study.implementations![at]);
 }
@@ -114,7 +114,7 @@ export function withAssumed(study: Study, field: KernelNumber, at: KernelPlace =
   const value = isPhase(field) ? assumedPhase(field) : KERNEL_INPUTS[field].assumed;
   return withOrigin(withKernel(study, { [field]: value }, at), field, 'assumed', at);
 }
-/** Sets the arrays, which replace the bytes per iteration. Without arrays, the sum of their elements is assumed. */
+/** Sets the arrays, which replace the bytes per iteration. Without arrays, an element of each old array is assumed. */
 export function withAccesses(study: Study, accesses: readonly MemoryAccess[], at: KernelPlace = null): Study {
   const own = ownKernel(study, at);
   const { accesses: _list, bytesPerIteration: _one, ...origins } = own.origins ?? {};
@@ -170,7 +170,7 @@ function freeName(name: string, taken: readonly StudyImplementation[]): string {
   for (let i = 2; is(free); i += 1) free = `${stem} ${i}`;
   return free;
 }
-/** Adds an implementation. Before the first one, the kernel of the study becomes an implementation too. */
+/** Adds an implementation. With the first one, the kernel of the study becomes an implementation too. */
 export function withNewImplementation(study: Study): Study {
   const { name } = study.kernel;
   const before = study.implementations ?? [{ name, kernel: {} }];
@@ -191,7 +191,7 @@ export function withoutImplementation(study: Study, at: number): Study {
   const allowed = tidy(only.axes ?? {}) as Partial<Study['axes']>;
   return { ...rest, kernel: implementationKernel(rest.kernel, only), axes: { ...rest.axes, ...allowed } };
 }
-/** Changes the workload. New lengths replace or remove the width of the rows. Without it, blocks cannot be tiles. */
+/** Changes the workload. New lengths remove the width of rows if `change` has none. Blocks then cannot be tiles. */
 export function withWorkload(study: Study, change: Partial<Study['workload']>): Study {
   const before = study.workload;
   const areOther = change.lengths !== undefined && change.lengths !== before.lengths;
@@ -228,7 +228,6 @@ export function withCores(study: Study, cores: number): Study {
   };
 }
 
-/** Removes a device of the study, or adds it as `withDevice` does. */
 export function withDeviceSwitched(study: Study, id: string, device?: Device, listed: readonly string[] = []): Study {
   return study.devices.includes(id)
     ? { ...study, devices: study.devices.filter((other) => other !== id) }

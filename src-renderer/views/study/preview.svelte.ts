@@ -28,7 +28,7 @@ export interface GroupRow {
   readonly depth: number;
   readonly meanLoss: number;
   readonly aggregateLoss: number;
-  /** The iterations that all lanes of a unit run, including the other phases as iterations, divided by its length. */
+  /** Iterations of all lanes that share a unit, divided by the mean length. Other phases count as iterations. */
   readonly laneCost: number;
 }
 

@@ -21,10 +21,7 @@ export function sharingCause(kernel: Kernel): string {
   return listText(causes);
 }
 
-/**
- * Example: `costs 14 % in serial work`.
- * @param fraction lane time without loss divided by the work, minus 1
- */
+/** Example: `costs 14 % in serial work`. `fraction`: lane time without loss, divided by the work, minus 1. */
 export function sharingCostText(fraction: number, kernel: Kernel): string {
   return fraction < 0.005 ? 'costs nothing' : `costs ${percent(fraction, 0)} in ${sharingCause(kernel)}`;
 }
