@@ -1,3 +1,4 @@
+import { designText } from '../../../src-workers/domain/design.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
 import { CHARACTER_PX } from '../../charts/labels.ts';
 import {
@@ -24,7 +25,6 @@ export interface ScatterInput {
   readonly selected: number | null;
   readonly predictor: string;
   readonly frame: ScatterFrame;
-  readonly describe: (point: MeasuredPoint) => string;
 }
 
 export const MARKED = 5;
@@ -47,7 +47,7 @@ export function scatterPlane(frame: ScatterFrame, size: ChartSize): Plane {
 
 /** Draws predicted against measured times, with the lines of the scaled prediction and of equal times. */
 export function scatterChart(
-  { points, scale, selected, predictor, frame, describe }: ScatterInput,
+  { points, scale, selected, predictor, frame }: ScatterInput,
   theme: ChartTheme,
   size: ChartSize,
 ): EChartsOption {
@@ -89,7 +89,7 @@ export function scatterChart(
       y: { ticks: frame.yTicksMs, format: tickText },
     }),
     tooltip: {
-      ...markTip(theme, ({ dataIndex }) => pointTooltip(points[dataIndex], describe(points[dataIndex]))),
+      ...markTip(theme, ({ dataIndex }) => pointTooltip(points[dataIndex])),
       // The view shows the tooltip of the nearest point, which need not be under the pointer.
       triggerOn: 'none',
     },
@@ -160,8 +160,8 @@ function drawLegend(theme: ChartTheme, size: ChartSize, entries: readonly Legend
   });
 }
 
-function pointTooltip(p: MeasuredPoint, title: string): HTMLElement {
-  return tooltipBody(title, `rank ${p.predictedRank}`, [
+function pointTooltip(p: MeasuredPoint): HTMLElement {
+  return tooltipBody(designText(p.design), `rank ${p.predictedRank}`, [
     { label: 'Predicted', value: timeText(p.predictedMs) },
     { label: 'Measured', value: timeText(p.medianMs) },
     ...(p.lowMs !== null && p.highMs !== null

@@ -24,9 +24,9 @@ export function orderedLoss(law: LengthLaw, unitsPerGroup: number, balancing: Wh
 
 /** The pages' assumed kernel. Its softness was fitted (see the page of soft saturation). */
 export const ASSUMED_PIPELINE: PipelineParameters = { latencyCycles: 600, issueCycles: 30, kneeSoftness: 6.5, schedulers: 4 }; // prettier-ignore
-export const assumed = (multiprocessors: string): string => {
+export const assumed = (multiprocessors: number): string => {
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = ASSUMED_PIPELINE;
-  return `Assumed: ${multiprocessors}, ${schedulers} schedulers each; latency ${latencyCycles} cycles, issue cost ${issueCycles} cycles. Softness ${plain(kneeSoftness)} is fitted on 5 of 16 rows (see Soft saturation).`;
+  return `Assumed: ${multiprocessors} multiprocessors, ${schedulers} schedulers each; latency ${latencyCycles} cycles, issue cost ${issueCycles} cycles. Softness ${plain(kneeSoftness)} is fitted on 5 of 16 rows (see Soft saturation).`;
 };
 
 export interface LaunchShape {

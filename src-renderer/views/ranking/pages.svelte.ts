@@ -12,7 +12,6 @@ export interface ListInput {
   readonly filter: RankFilter;
   readonly sort: { readonly column: RankColumn; readonly descending: boolean };
   /** Designs without a relevant difference share one row. The groups in `opened` list all their designs. */
-  readonly groups: true;
   readonly opened: readonly number[];
 }
 
@@ -34,7 +33,7 @@ const SLOW_AFTER_MS = 200;
 
 const listedRows = ({ rows, equal }: RankPage): readonly ListedRow[] =>
   rows.map((row, at) => ({ ...row, equal: equal[at] ?? 1 }));
-const asked = ({ opened, ...list }: ListInput) => ({ ...list, opened: [...opened] });
+const asked = ({ opened, ...list }: ListInput) => ({ ...list, groups: true, opened: [...opened] });
 const isSameList = ({ opened: _a, ...a }: ListInput, { opened: _b, ...b }: ListInput): boolean =>
   JSON.stringify(a) === JSON.stringify(b);
 

@@ -64,7 +64,7 @@ export function withNumber(study: Study, field: KernelNumber, value: number, at:
   const chain = chainInstructions !== undefined && { chainInstructions: Math.min(chainInstructions, value) };
   return withGiven(study, field, { ...phase, instructions: value, ...chain }, at);
 }
-export function withLoads(study: Study, field: PhaseName, dependentLoads: number, at: KernelPlace = null): Study {
+export function withLoads(study: Study, field: PhaseName, dependentLoads: number, at: KernelPlace): Study {
   return withGiven(study, field, { ...phaseOf(study, field, at), dependentLoads }, at);
 }
 function phaseOf(study: Study, field: PhaseName, at: KernelPlace): Phase {

@@ -43,7 +43,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>> = {
             ],
           }),
           'A slot takes its next block as soon as the previous one ends, so time grows smoothly. Whole waves would make steps. The last blocks leave the device half empty, which whole waves do not show.',
-          hint(`${assumed(`${MULTIPROCESSORS} multiprocessors`)} Groups of ${UNITS_PER_GROUP} units.`),
+          hint(`${assumed(MULTIPROCESSORS)} Groups of ${UNITS_PER_GROUP} units.`),
         ],
       };
     },

@@ -113,7 +113,7 @@ const demo: Demo<Chosen, 'models.play'> = {
             ],
           ),
           { kind: 'controls', ids: ['seed'], note: '±: the 95 % confidence interval of the mean.' },
-          hint(assumed(`${MULTIPROCESSORS} multiprocessors`)),
+          hint(assumed(MULTIPROCESSORS)),
         ],
       };
     },
