@@ -8,9 +8,9 @@ import { lawOf, type LawId } from './laws.ts';
 
 /** Figures that take longer than a frame. `Background` computes them in a worker, so their data must be plain. */
 
-/** The bins of a loss distribution. `published-groups.ts` has the same number. */
+/** The number of bins of a loss distribution, the same as in `published-groups.ts`. */
 export const LOSS_BINS = 60;
-/** With this number, the standard error of the mean is 1/128 of the standard deviation of one group. */
+/** With so many groups, the standard error of the mean loss is 1/128 of the standard deviation of a group. */
 const SIMULATED_GROUPS = 16_384;
 
 /** Computes Fig. 2 of Swatman et al. 2022: the distribution of the loss by the model and in sampled groups. */

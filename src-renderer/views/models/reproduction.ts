@@ -28,7 +28,7 @@ const decimalsOf = (value: number): number => (String(Number(value.toPrecision(5
 /** Tolerances below this only allow for rounding. */
 const ROUNDING = 1e-4;
 
-/** Returns enough decimals for a table's figures as printed in the paper, and for the largest error that it allows. */
+/** Returns the number of decimals that the printed figures of a table and its tolerances need. */
 export function findDecimals(rows: readonly ReproductionRow[]): number {
   const decimals = rows.map(({ paper, tolerance, errorKind }) => {
     const isRounding = errorKind === 'relative' || tolerance < ROUNDING;

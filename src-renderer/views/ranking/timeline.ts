@@ -41,7 +41,7 @@ export function alternation({ blockRow, blockLane }: SimulationTimeline): Uint8A
   });
 }
 
-/** Returns each bar's mean duration, scaled from 0 (the shortest) to 1 (the longest), and both extremes. */
+/** Returns the mean duration of the blocks of each bar, from 0 (the shortest) to 1 (the longest), and both extremes. */
 export function relativeDurations({ blockStartMs, blockEndMs, blockCount }: SimulationTimeline): {
   readonly shortestMs: number;
   readonly longestMs: number;
