@@ -5,7 +5,7 @@ import type { BestDesigns, PredictionChunk, PredictionColumns, RunColumns } from
 
 export type ColumnName = keyof PredictionColumns;
 
-/** The columns of the table `run_columns` have the same names. */
+/** The column `name` of the table `run_columns` has these names. */
 const COLUMNS = {
   timeMs: Float64Array,
   meanLoss: Float32Array,
@@ -22,7 +22,7 @@ export const COLUMN_NAMES = Object.keys(COLUMNS) as readonly ColumnName[];
 
 export function emptyColumns(count: number): RunColumns {
   const columns = Object.fromEntries(
-    // NaN becomes 0 in an array of integers.
+    // A missing value is NaN, which becomes 0 in an array of integers.
     COLUMN_NAMES.map((name) => [name, new COLUMNS[name](count).fill(NaN)]),
   ) as unknown as PredictionColumns;
   columns.invalidReason.fill(NOT_SAVED);
@@ -36,7 +36,7 @@ export function columnBytes(columns: PredictionColumns, name: ColumnName, first:
   return new Uint8Array(column.buffer, column.byteOffset + first * width, count * width);
 }
 
-/** Returns the number of valid designs. Throws a `bad-input` failure if a number of the chunk is wrong. */
+/** Checks a chunk, and returns the number of its valid designs. Throws a `bad-input` failure if a value is wrong. */
 export function checkChunk(chunk: PredictionChunk, enumeratedCount: number): number {
   const { firstDesign, count } = chunk;
   if (!Number.isSafeInteger(firstDesign) || !Number.isSafeInteger(count) || firstDesign < 0 || count < 1)
@@ -63,7 +63,7 @@ export function checkBest(best: BestDesigns, enumeratedCount: number): number {
     if (design >= enumeratedCount || (at > 0 && design <= designs[at - 1]))
       refuse(
         'bad-input',
-        `Designs must be ascending numbers below ${enumeratedCount}. The design at position ${at + 1} is ${design}.`,
+        `Designs must be numbers below ${enumeratedCount} in ascending order. The design at position ${at + 1} is ${design}.`,
       );
   });
   return checkColumns(best, designs.length, (at) => designs[at]);
@@ -82,7 +82,10 @@ function checkColumns(chunk: PredictionColumns, count: number, designAt: (at: nu
     const time = timeMs[i];
     if (reason === 0 ? !(time >= 0 && time < Infinity) : !Number.isNaN(time)) {
       const expected = reason === 0 ? 'a finite time ≥ 0' : 'no time (NaN)';
-      refuse('bad-input', `Design ${designAt(i)} with invalid reason ${reason} must have ${expected}, not ${time} ms.`);
+      refuse(
+        'bad-input',
+        `Design ${designAt(i)} has the invalid reason ${reason}, so it must have ${expected}, not ${time} ms.`,
+      );
     }
     if (reason >= INVALID_REASONS.length)
       refuse(

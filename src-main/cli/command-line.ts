@@ -126,4 +126,4 @@ export async function call<Name extends ProcedureName>(
   return unwrap(await engine.call(name, input));
 }
 
-export const VERBOSE = 'also print the basis of the answer';
+export const VERBOSE = 'also print what the answer is based on';

@@ -178,7 +178,7 @@ export const kernelSchema = v.strictObject(
     ),
     sharing: optional(
       v.picklist(SHARINGS),
-      'How threads share a unit. deal: each takes length / threads of its iterations, rounded up, and the results are combined once for each unit; split (the default): the threads divide every iteration, with serialFraction and cooperationCost',
+      'How threads share a unit. deal: each thread takes length / threads of the iterations, rounded up, and the results are combined once for each unit; split (the default): the threads divide every iteration, with serialFraction and cooperationCost',
     ),
     serialFraction: optional(
       between(0, 1),

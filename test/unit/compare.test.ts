@@ -93,7 +93,7 @@ describe('a comparison', () => {
     };
     const reasons = comparisonReasons([at(10, { idealWork: 9, latency: 1 }), at(11, { idealWork: 3, latency: 8 })]);
     expect(reasons[2]).toMatch(/^.+ spends 7\.000\sms less on .*: 7.0 × the difference\.$/);
-    expect(reasons[3]).toMatch(/^.+ spends 6\.000\sms more on .*, which gives 6.0 × the difference back\.$/);
+    expect(reasons[3]).toMatch(/^.+ spends 6\.000\sms more on .*, which cancels 6.0 × the difference\.$/);
   });
 });
 

@@ -41,9 +41,9 @@ export function addAgent(program: Command, { terminal, places }: CommandLine): v
   lockstep agent --redis redis://HOST --devices cuda:0        on each machine that helps
   lockstep sweep study.json --redis redis://HOST              on the machine that saves the runs
   lockstep bench 1 --redis redis://HOST --target cuda:0@NAME
-Every result is saved once, in the database of the machine that started the run. Other
-agents continue the work of an agent that stops, crashes or hangs. Agents take work only from machines with their version. Everyone who can
-write to the Redis can give agents work, so protect the Redis by a password.
+Every result is saved once, in the database of the machine that started the run. If an agent stops, crashes or hangs,
+other agents continue its work. Agents take work only from machines that have the same version. Everyone who can write
+to the Redis can give agents work, so protect the Redis by a password.
 With --json: {name, place, versions, workers, devices}.`,
     )
     .action(async (options: AgentCommandOptions) => {

@@ -139,7 +139,9 @@ function print(
       terminal.say(`These are the fastest ${MAX_ROWS} of ${shown.length} designs. --json has all of them.`);
   }
   terminal.say('');
-  terminal.say('A cell says how much time the fastest design of its row loses in the run of its column.');
+  terminal.say(
+    'Each row is the fastest design of a run. A cell says how much slower it is, in the run of the column, than the fastest design there.',
+  );
   terminal.table(
     ['', ...runs.map((run) => `run ${run.runId}`)],
     runs.map((run, row) => [

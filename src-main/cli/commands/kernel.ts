@@ -75,9 +75,10 @@ The kind of FILE is detected from its content: a CUDA source (.cu, compiled by n
 nvdisasm -c -g or cuobjdump -sass, a log of nvcc -Xptxas -v, or a table of Nsight Compute (ncu --csv). Loops are read from
 machine code if nvdisasm or cuobjdump is installed, otherwise from PTX. The main loop is the one marked by
 asm volatile("// lockstep:loop"); in its body, or else the innermost loop whose end depends on data that differs between
-threads. Its figures are for one iteration. Those of an unrolled loop are divided by its iterations in a pass, which follow from
-the steps of its counter and addresses. The next enclosing loop is assumed to be the loop over units. Without such a
-loop, the code before the first memory access counts for the thread and the rest for the unit.
+threads. Its figures are for one iteration. If it is unrolled, the figures of a pass are divided by the iterations of a
+pass, which follow from the steps of the loop's counter and addresses. The next enclosing loop is assumed to be the
+loop over units. Without such a loop, the code before the first memory access counts for the thread, and the rest for
+the unit.
 With --json: {entry, name, arch, entries, registersPerThread, sharedMemoryBytesPerBlock, spillStoreBytes, spillLoadBytes, loops: [{line,
   instructionsPerIteration, byClass: {fp32, integer, fp64, special, memory, control}, threeRegisters,
   dependentLoads, dependentExchanges, chainInstructions, shortestPath, unrolled, depth, divergent, marked}], chosen: {loop, why}, phases: {prologue, unit,

@@ -38,9 +38,9 @@ export function addPredict(program: Command, { terminal, withEngine }: CommandLi
       `
 A line of FILE is a design: a JSON object, or CSV after a header. Parameters are named as in exports: threads_per_unit,
 block_threads, units_per_thread or grid_blocks, loop, balancing, register_cap, implementation. Their values need not be on the
-axes of the study. A parameter that is left out has the study's only value. An
-empty cell means no value. Other names are ignored.
-Each line is printed again with predicted_ms and reason: why there is no time, as in "one block needs more registers than a multiprocessor has".
+axes of the study. Only a parameter with a single value in the study can be left out. An empty cell means no value.
+Other names are ignored. Each line is printed again with predicted_ms and reason, which says why there is no time: for
+example, "one block needs more registers than a multiprocessor has".
 With --json: {device, designs: [{…, predicted_ms, reason}]}.
   lockstep predict study.json designs.csv > predicted.csv
   echo '{"threads_per_unit": 4, "block_threads": 128, "units_per_thread": 1}' | lockstep predict study.json -`,

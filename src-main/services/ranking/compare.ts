@@ -154,8 +154,7 @@ export function comparisonReasons(devices: readonly DeviceBest[]): readonly stri
     // If two devices are nearly equally fast, single parts of their times can differ by much more than the times do.
     const difference = share < 1.5 ? `${percent(share)} of the difference` : `${share.toFixed(1)} × the difference`;
     if (ms > 0) lines.push(`${winner.device.name} spends ${timeText(ms)} less on ${words[id]}: ${difference}.`);
-    else
-      lines.push(`${winner.device.name} spends ${timeText(-ms)} more on ${words[id]}, which gives ${difference} back.`);
+    else lines.push(`${winner.device.name} spends ${timeText(-ms)} more on ${words[id]}, which cancels ${difference}.`);
   }
   if (causes.slice(0, MAX_CAUSES).some(({ id }) => id === 'lastWave'))
     for (const { device, breakdown } of [winner, next]) {
