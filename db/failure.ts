@@ -23,7 +23,7 @@ function storageFailure(error: unknown, file: string): Failure | undefined {
   return failure(`${file}: ${message} (${code})`);
 }
 
-/** Runs `body`. A `FailureError` or a database error that it throws becomes a failure; bugs still throw. */
+/** Runs `body`. Turns a `FailureError` or a database error into a failure. Any other exception is thrown again. */
 export function attempt<T>(file: string, body: () => T): Result<T> {
   try {
     return ok(body());

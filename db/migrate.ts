@@ -56,8 +56,8 @@ function columnNames(db: Database): readonly string[] {
 }
 
 /**
- * Migrates a database to the newest version. It first copies a file of version N to `FILE.vN.backup`. Foreign keys must
- * be off, since a migration may rebuild tables.
+ * Migrates a database to the newest version, after copying a file of version N to `FILE.vN.backup`. Foreign keys must
+ * be off, because a migration may rebuild tables.
  */
 export function migrate(db: Database, file: string, migrations: readonly Migration[]): void {
   const newest = migrations.length;

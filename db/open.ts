@@ -20,9 +20,7 @@ export interface OpenOptions {
   readonly busyTimeoutMs?: number;
 }
 
-/**
- * Only this function opens databases for writing. It may undo a killed process's work even in a file that it refuses.
- */
+/** Only this function opens databases for writing. It may undo a killed process's work even in a file it refuses. */
 export function openDatabase(options: OpenOptions): Result<Database.Database> {
   const { file } = options;
   const migrations = readMigrations(options.migrationsFolder);

@@ -34,11 +34,11 @@ interface ParameterRow {
   distribution_json: string;
 }
 
-/** Number of rows that are read between two pauses, which takes less than a millisecond. */
+/** Number of rows to read between two pauses. Reading them takes less than a millisecond. */
 const ROWS_OF_STEP = 100;
 
 /**
- * Reads all studies of a storage. In a pause (`yield`), the caller may do other work. Only plain tables are read,
+ * Reads all studies of a storage. It yields often, so that the caller can do other work. Only plain tables are read,
  * because a view of an untrusted file could run a query of its own.
  * @param file a storage without a log; the function changes its header to say that there is none
  */

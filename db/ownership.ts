@@ -52,7 +52,6 @@ export function openOwnership({ all, get, run, write }: Statements) {
         now(),
       );
     },
-    /** Writes the heartbeat, if this store has running runs. */
     beat(): void {
       if (!get(`SELECT 1 FROM runs WHERE owner_token = ? AND state = 'running'`, token)) return;
       run('UPDATE owners SET heartbeat_at = ? WHERE token = ?', now(), token);

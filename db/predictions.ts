@@ -19,9 +19,8 @@ const VALUES_PER_ROW = 11;
 type PredictionRow = readonly [designIndex: number, ...values: (number | null)[]];
 
 /**
- * Stores predictions as rows, which any SQLite tool can read, and as packed columns, which load faster. The caller
- * of a writing function has checked the designs and opened a transaction. Reading fails with `storage` if designs are
- * missing.
+ * Stores predictions as rows, which any SQLite tool can read, and as packed columns, which load faster. A caller that
+ * writes has checked the designs and opened a transaction. Reading fails with `storage` if designs are missing.
  */
 export function predictionTable(db: Database) {
   const rows = openRows(db);
@@ -36,7 +35,7 @@ export function predictionTable(db: Database) {
       rows.insert(runId, best, best.designs.length, (entry) => best.designs[entry]);
     },
     loadBest: (runId: number, count: number): RunColumns => rows.readAll(runId, count),
-    /** Reads the rows of each chunk without intact packed columns, and returns these chunks as `rebuilt`. */
+    /** For a chunk without intact packed columns, reads the rows instead, and returns the chunk in `rebuilt`. */
     load(runId: number, count: number, chunks: readonly CommittedChunk[]) {
       const columns = emptyColumns(count);
       const { isWhole, digests } = packed.read(runId, columns, chunks);

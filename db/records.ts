@@ -5,9 +5,7 @@ import type { AxisName } from '../src-workers/domain/space.ts';
 import type { LengthLaw } from '../src-workers/domain/workload.ts';
 import type { SimulatedTimes } from '../src-workers/domain/simulation.ts';
 
-/**
- * All these types survive a structured clone. What was stored as JSON is `unknown`. Times of day are ISO 8601 in UTC.
- */
+/** All types survive a structured clone. What was stored as JSON is `unknown`. Times of day are ISO 8601 in UTC. */
 
 export type RunKind = 'sweep' | 'simulate' | 'bench' | 'import';
 export type RunState = 'running' | 'complete' | 'cancelled' | 'failed' | 'interrupted';
@@ -71,7 +69,7 @@ export interface RunSummary {
 export interface KeptDesigns {
   readonly wanted: number;
   readonly predicted: number | null;
-  /** The recommended design, saved if so many designs are nearly equal that the kept ones may not contain it. */
+  /** The recommended design, saved if it may not be among the kept ones because too many are nearly equal. */
   readonly picked: number | null;
 }
 

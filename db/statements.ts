@@ -69,7 +69,7 @@ export function toJson(what: string, value: unknown): string {
   return text;
 }
 
-/** The tables accept only valid JSON, and the caller checks its shape. */
+/** Throws no failure, because the tables accept only valid JSON. The caller checks the shape of the value. */
 export function fromJson(text: string): unknown {
   return JSON.parse(text) as unknown;
 }

@@ -17,8 +17,7 @@ import { readStudyFile } from './services/studies/studies.ts';
 
 /**
  * Lockstep as a library. The models are functions. The engine (sweeps, rankings, the store) is an object that must be
- * closed. Failed calls throw a `LockstepError`. Times are in milliseconds, sizes in bytes, and fractions are between 0
- * and 1.
+ * closed. Failed calls throw a `LockstepError`. Times are in milliseconds, sizes in bytes; fractions are from 0 to 1.
  */
 
 export type {
@@ -51,7 +50,7 @@ export async function lengthLaw(workload: string, folder: string = process.cwd()
 
 /**
  * Computes the mean loss of groups of n independent units in lockstep (Swatman 2022,
- * doi:10.1109/MASCOTS56607.2022.00026): the time in lockstep over the time of the units alone, between 1 and n.
+ * doi:10.1109/MASCOTS56607.2022.00026): the time in lockstep divided by the time of the units alone, between 1 and n.
  * @param lengths the iterations of each unit (whole numbers ≥ 0), or their law
  * @param n units per group, ≥ 1
  */

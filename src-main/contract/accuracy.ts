@@ -1,8 +1,6 @@
 import type { SimulatedTime } from './api.ts';
 
-/**
- * Measured by `node test/bench/composite.ts` (unsorted units) and `node test/bench/balancing.ts` (sorted and bucketed).
- */
+/** Measured by test/bench/composite.ts (unsorted units) and test/bench/balancing.ts (sorted, bucketed, fetched). */
 export const ACCURACY_TEXT =
   'Compared with the event simulation, half of the predictions for unsorted units are within 0.4 %, and 95 % are within 4 %. ' +
   'For sorted, bucketed or fetched units, half are within 0.8 %, and 95 % are within 9 %. Errors are largest where a few units are far longer than all others.';

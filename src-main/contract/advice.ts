@@ -20,9 +20,8 @@ export interface Recommendation {
   readonly designIndex: number;
   readonly time: { readonly ms: number; readonly lowMs: number; readonly highMs: number; readonly basis: string };
   /**
-   * The designs that are tied with the fastest one: at most 20, fastest first. `fraction`: the band for designs that
-   * differ only in shape. If the call looked only for the fastest designs, `count` is null and `atLeast` is the number
-   * of known ties.
+   * The designs that are tied with the fastest: at most 20, fastest first. `fraction`: the band for designs that differ
+   * only in shape. If only the fastest designs were searched, `count` is null and `atLeast` counts the known ties.
    */
   readonly ties: {
     readonly count: number | null;
@@ -32,9 +31,7 @@ export interface Recommendation {
     readonly rule: string;
     readonly designs: readonly number[];
   };
-  /**
-   * The requested design (`chosen`) or else a plain one. `change` is −0.58 if the picked design takes 58 % less time.
-   */
+  /** The requested design (`chosen`) or a plain one. `change` is −0.58 if the picked design takes 58 % less time. */
   readonly baseline: {
     readonly designIndex: number;
     readonly threadsPerUnit: number;
@@ -47,9 +44,8 @@ export interface Recommendation {
   readonly why: string;
   readonly inputs: readonly InputFact[];
   /**
-   * One map for each value of threads per unit. Columns are block sizes and rows are launches, at most 32 of each;
-   * longer axes share a column or row among neighbours. In a coarse prediction, each cell has the time of the nearest
-   * predicted design.
+   * One map for each value of threads per unit. Columns are block sizes and rows are launches, at most 32 of each, so
+   * that neighbours may share one. A coarse prediction shows the nearest predicted design in each cell.
    */
   readonly landscape: {
     readonly rows: number;
@@ -133,12 +129,12 @@ export interface Takeover {
 
 export interface InputSensitivity {
   readonly input: InputFact;
-  /** The tried values, ascending. The three lists below have an entry for each: times (NaN if invalid) and designs. */
+  /** The tried values, ascending. Each list below has an entry for every value: a time (NaN if invalid) or a design. */
   readonly values: readonly number[];
   readonly bestMs: readonly number[];
   readonly recommendedMs: readonly number[];
   readonly designs: readonly number[];
-  /** The range of the input in which the design stays within the tie band of the best; null beyond the tried values. */
+  /** The range in which the design stays within the tie band of the best. An end beyond the tried values is null. */
   readonly holds: readonly [number | null, number | null];
   readonly below: Takeover | null;
   readonly above: Takeover | null;
@@ -181,7 +177,7 @@ export interface Robust {
     readonly device: { readonly id: string; readonly name: string };
     readonly evidence: DeviceEvidence | null;
   }[];
-  /** At most 10 designs, by worst regret. `regret[i]` is the time over the best time of scenario i, minus 1. */
+  /** At most 10 designs, by worst regret. `regret[i]` is the time divided by the best time of scenario i, minus 1. */
   readonly designs: readonly {
     readonly design: Design;
     readonly text: string;

@@ -11,7 +11,7 @@ import type { MedianTime } from './measuring.ts';
 import type { Study } from './study.ts';
 import type { SimulatedDistribution } from '../../src-workers/domain/simulation.ts';
 
-/** Typed arrays stay typed arrays across every transport. */
+/** Every transport passes typed arrays on as typed arrays. */
 
 export interface AppInfo {
   readonly version: string;
@@ -60,7 +60,7 @@ export interface ResolvedWorkload {
 export interface WorkloadOrder {
   /** The mean length in each of several equal sections of the units. */
   readonly strip: Float64Array;
-  /** Lockstep time over useful work, for the lengths in their order and sorted. */
+  /** Lockstep time divided by useful work, for the lengths in their order and sorted. */
   readonly losses: readonly { readonly n: number; readonly aggregateLoss: number; readonly sortedLoss: number }[];
 }
 
@@ -115,7 +115,7 @@ export interface RunChange {
   readonly id: number;
   readonly since: number | null;
   readonly fields: readonly FieldChange[];
-  /** The first sweep with the same work, kernel, implementations and devices, so that best times are comparable. */
+  /** The first sweep of the study with equal work, kernel, implementations and devices. Their times are comparable. */
   readonly problem: number;
 }
 
@@ -142,7 +142,7 @@ export interface SimulatedDesign
   readonly rank: number;
   readonly tied: boolean;
   readonly simulated: SimulatedTime;
-  /** Predicted time over simulated mean, minus 1. */
+  /** Predicted time divided by simulated mean, minus 1. */
   readonly difference: number;
 }
 
@@ -212,7 +212,7 @@ export interface BestDesigns {
   readonly ofImplementations: readonly BestRow[];
   readonly invalid: SpaceSize['invalid'];
   readonly partial: string | null;
-  /** `ties`: number of tied designs on its device. `inputs`: what its time depends on. Null if no design is valid. */
+  /** `ties`: number of tied designs on the device. `inputs`: what the time depends on. Null if no design is valid. */
   readonly recommended: {
     readonly row: BestRow;
     readonly ties: number;
@@ -260,7 +260,7 @@ export interface RankPage {
   readonly outdated: boolean;
   readonly offset: number;
   readonly rows: readonly RankRow[];
-  /** How many equal designs each row stands for; 0 for the further rows of a group whose designs are all listed. */
+  /** How many equal designs a row stands for; 0 for every row but the first of an opened group. */
   readonly equal: readonly number[];
   /** Number of designs that cannot be told from the fastest, inside and outside the filter. */
   readonly ties: number;
@@ -398,7 +398,7 @@ export interface RunDiff {
     readonly leftDesign: string;
     readonly rightDesign: string;
   }[];
-  /** Rank correlation over designs that are valid in both runs; NaN if there is none, null if the spaces differ. */
+  /** Rank correlation over designs that are valid in both runs; NaN if it is undefined, null if the spaces differ. */
   readonly spearman: number | null;
 }
 

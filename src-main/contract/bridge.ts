@@ -1,6 +1,6 @@
 import type { ExportDocument } from './api.ts';
 
-/** `window.lockstep` of the desktop window. Only types, so that the renderer and the preload script share no code. */
+/** The type of `window.lockstep` in the desktop window. A file of types lets page and preload script share no code. */
 
 export type MenuCommand =
   | 'study.new'

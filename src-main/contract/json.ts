@@ -6,7 +6,7 @@ const TOKEN = /[{}[\],:]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|
 const PLAIN = /[^"\\\u0000-\u001f]*/y; // eslint-disable-line no-control-regex -- JSON forbids them in strings
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
-/** The parser is recursive. Our files have at most a tenth as many levels. */
+/** A file with more levels of brackets is refused. Our files have at most a tenth as many. */
 const MAX_LEVELS = 100;
 
 function tokenAt(text: string, offset: number): string {

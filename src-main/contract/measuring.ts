@@ -117,14 +117,14 @@ export interface TuningStep {
     readonly predictedMs: number;
   } | null;
   /**
-   * Expected excess of `best` over the fastest design of all: its mean or, if larger, its 90 % quantile. It is at least
-   * the gain from the last two thirds of the measurements.
+   * The fraction by which `best` is expected to be slower than the fastest design of all: the mean or, if larger, the
+   * 90 % quantile. It is at least the gain of the last two thirds of the measurements.
    */
   readonly expectedRegret: number | null;
   /** Spearman's rank correlation of predicted and measured times. Null below 12 designs or with equal predictions. */
   readonly skill: number | null;
   readonly history: readonly TunedDesign[];
-  /** The expected best time after 1, 2, … random designs, by the corrected predictions. The list may be empty. */
+  /** The best time to expect after 1, 2, … random designs, by the predictions as corrected so far. May be empty. */
   readonly randomMs: readonly number[];
   readonly next: readonly number[];
 }
@@ -232,7 +232,7 @@ export interface MeasuringComparison {
     readonly medianError: Bounds | null;
     readonly spearman: Bounds | null;
   };
-  /** The best measured time among the k best designs of the model, over the best measured time of all, minus 1. */
+  /** The best measured time among the model's k best designs, divided by the best measured time of all, minus 1. */
   readonly regret: readonly { readonly k: number; readonly fraction: number }[];
   /** Mean number of random designs to measure until one is as good as the best of the model's first k designs. */
   readonly randomEquivalent: readonly { readonly k: number; readonly measurements: number }[];
@@ -299,7 +299,7 @@ export interface ContentionFindings {
     readonly workload: 'triangular' | 'amdahl';
     readonly cores: number;
     readonly measuredMs: number;
-    /** `error` is predicted over measured time, minus 1. */
+    /** `error` is the predicted time divided by the measured time, minus 1. */
     readonly models: readonly { readonly model: string; readonly timeMs: number; readonly error: number }[];
   }[];
   readonly warnings: readonly string[];

@@ -212,7 +212,7 @@ const advice = {
   }).returns<Recommendation>(),
   /**
    * Finds what would change the advice: on one device, each input varies over its usual range while the others stay.
-   * The default device is the fastest, the default design the recommended one. `inputs` restricts the inputs.
+   * The default device is the fastest, and the default design is the recommended one. `inputs` restricts the inputs.
    */
   'advice.sensitivity': procedure({
     ...advisedInput,
@@ -302,8 +302,7 @@ const others = {
   'workload.resolve': procedure({ studyId: v.optional(id), workload: workloadSchema }).returns<api.ResolvedWorkload>(),
   /**
    * Returns the columns of a table (CSV or Parquet, also as gzip), with the delimiter and header of a CSV, which are
-   * guessed if they are not given. Returns null for any other file of lengths, because `workload.upload` reads it
-   * without choices.
+   * guessed if they are not given. Returns null for other files, because `workload.upload` reads them without choices.
    */
   'workload.inspect': procedure({
     fileName: shortText,
@@ -401,9 +400,9 @@ const others = {
 
   /**
    * Simulates designs of a sweep in a new run of kind `simulate`: the named designs, or the best by prediction (of one
-   * device if one is named). Each design is replicated until the 95 % confidence interval of its mean is within ±
-   * `halfWidth`. Like any run, it reports progress and can be cancelled and resumed. Fails if a design is invalid or not
-   * in the run.
+   * device if one is named). A design is replicated until the 95 % confidence interval of its mean is at most
+   * ± `halfWidth` × the mean. Like any run, it reports progress and can be cancelled and resumed. Fails if a design is
+   * invalid or not in the run.
    */
   'simulations.start': procedure({
     runId: id,
@@ -454,9 +453,8 @@ const others = {
   }>(),
   /**
    * Launches a few designs of a `bench.start` request a few times, and reduces the request to fit the time: fewer
-   * repeats first, then fewer units while a launch stays long, then fewer designs. For the target `webgpu-page`, the
-   * page launches the designs, round by round. `bench.cancelProbe` ends the probe of a `client`, which then fails with
-   * `cancelled`.
+   * repeats first, then fewer units while a launch stays long, then fewer designs. For `webgpu-page`, the page launches
+   * the designs, round by round. `bench.cancelProbe` ends the probe of a `client`, which fails with `cancelled`.
    */
   'bench.probe': procedure({
     ...measuringPlace,
@@ -568,10 +566,10 @@ const others = {
   'calibration.list': procedure({ deviceId: v.optional(shortText) }).returns<readonly measuring.SavedProfile[]>(),
   'calibration.delete': procedure({ id }).returns<null>(),
   /**
-   * Writes the parameters of a profile into a study: the device's to `pipeline`, and the identified values of the
-   * kernel (serial fraction, cooperation cost, setup) to the kernel, for all devices. Fails for a profile of the loop
-   * that stands in for a kernel. `null` removes the parameters of the device, and restores the kernel's earlier values
-   * if their run is known, or else marks them as assumed.
+   * Writes the parameters of a profile into a study: those of the device to `pipeline`, and the identified values of
+   * the kernel (serial fraction, cooperation cost, setup) to the kernel, for all devices. Fails for a profile of the
+   * loop that stands in for a kernel. `null` removes the parameters of the device, and restores the kernel's earlier
+   * values if their run is known, or else marks them as assumed.
    */
   'calibration.use': procedure({
     studyId: id,

@@ -6,7 +6,7 @@ interface Words {
   readonly block: string;
 }
 
-/** For each quantity, the limit of a target in the words of a programming model, and what excluded designs need. */
+/** For each quantity: the limit in the words of a programming model, and what the excluded designs need. */
 const LIMITS = {
   cores: [(most) => `up to ${coresText(most)}`, (most) => `more than ${coresText(most)}`],
   threadsPerUnit: [

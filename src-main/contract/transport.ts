@@ -2,10 +2,7 @@ import { errorText, fail, type Failure, type Result, badInput, conflict } from '
 import type { DesktopBridge } from './bridge.ts';
 import type { EventName, Events, ProcedureInput, ProcedureName, ProcedureOutput } from './procedures.ts';
 
-/**
- * Carries calls and events between a page and the engine. A MessagePort sends the messages unchanged (structured
- * clone); a WebSocket sends them encoded.
- */
+/** Carries calls and events between a page and the engine: unchanged by a MessagePort, encoded by a WebSocket. */
 
 export interface Request {
   readonly id: number;

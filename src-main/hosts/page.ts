@@ -2,8 +2,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { extname, join, sep } from 'node:path';
 
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
-  // Charts and formulas position their labels by style attributes. Scripts and style elements are allowed only as
-  // files.
+  // Charts and formulas position labels by style attributes. Scripts and style elements are allowed only as files.
   'Content-Security-Policy': [
     "default-src 'none'",
     "script-src 'self'",

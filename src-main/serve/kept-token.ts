@@ -10,8 +10,8 @@ export function randomToken(): string {
 
 /**
  * Returns the token, which is kept in a file next to the database so that pages recognize the server after a restart. A
- * file that others can read, or that has no token, is replaced. If it cannot be written, the token is valid until the
- * server ends.
+ * file that others can read, or that has no token, is replaced. If this fails, the token is valid until the server
+ * ends.
  */
 export async function keptToken(databaseFile: string): Promise<string> {
   const file = `${databaseFile}.token`;

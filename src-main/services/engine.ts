@@ -48,9 +48,7 @@ import { resumeSweep } from './sweeps/sweeps.ts';
 const log = debuglog('lockstep');
 
 export interface Engine {
-  /**
-   * An unknown name or a bad input is a failure. The result is shared, not copied, so a caller must not write to it.
-   */
+  /** An unknown name or a bad input is a failure. The result is shared, so a caller must not write to it. */
   call<Name extends ProcedureName>(name: Name, input: ProcedureInput<Name>): Promise<Result<ProcedureOutput<Name>>>;
   dispatch(name: string, input: unknown, gone?: AbortSignal): Promise<Result<unknown>>;
   subscribe(listener: (event: EventName, payload: unknown) => void): () => void;

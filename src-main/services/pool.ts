@@ -12,11 +12,9 @@ export interface Pool {
   /**
    * Rejects with the signal's reason when the signal fires, and with a `FailureError` if the task hangs. Tasks that the
    * user waits for come before tasks of runs and before background work.
-   * @param worker the preferred worker, from 0, which has kept data from an earlier task. It gets the task if it is
-   * idle.
+   * @param worker the preferred worker, from 0, with data from an earlier task. If it is idle, it gets the task.
    * @param runId the run to which the task belongs. Agents may then do the task.
-   * @param background whether the user did not request the work. Such a task gives up its worker if other tasks wait,
-   * and starts again later.
+   * @param background whether the user did not request the work. If others wait, it stops and starts again later.
    */
   run<Name extends keyof WorkerTasks>(
     name: Name,
@@ -83,9 +81,8 @@ function takeProgress(task: Task, nowMs: number, steps: number, limits: TaskLimi
 }
 
 /**
- * Memory of a worker for new objects, MB. Most of them die at once, so a larger size gains little. V8's default size
- * takes some 150 MB more. A sweep of spmv-skewed takes the same processor time as with 24 MB, but 10 % less than with 6
- * MB.
+ * Memory of a worker for new objects, MB. Most of them die at once, so a larger size gains little. V8's default takes
+ * some 150 MB more. A sweep of spmv-skewed takes the same processor time as with 24 MB, but 10 % less than with 6 MB.
  */
 const MAX_YOUNG_MB = 12;
 /**
@@ -103,8 +100,7 @@ function createThreads(workerFile: string, shared: Int32Array, workers: number, 
     maxThreads: workers,
     // An idle worker keeps the laws of the study on screen, which take seconds to make.
     idleTimeout: 600_000,
-    // A worker keeps the tables of its sweep between two chunks. A second task in the same worker would only slow down
-    // the first.
+    // A worker keeps the tables of its sweep between two chunks. A second task at a time would only slow it down.
     concurrentTasksPerWorker: 1,
     resourceLimits: { maxYoungGenerationSizeMb: MAX_YOUNG_MB, maxOldGenerationSizeMb: MAX_OLD_MB },
     loadBalancer({ [queueOptionsSymbol]: options }, all) {

@@ -81,7 +81,7 @@ function sayGpu(terminal: Terminal, { device, column, implementations, choice, c
       one.nearest?.spearman.toFixed(3) ?? '–',
     ]),
   );
-  // Only data sets of matrices have a fit of four numbers, so all other data are called cases.
+  // Only a data set of matrices has `fourNumbersRegret`. The choices of any other data set are called cases.
   const cases =
     choice && (choice.fourNumbersRegret === null ? counted(choice.count, 'case') : `${choice.count} matrices`);
   if (choice) terminal.say(`For ${cases}, the predicted choice ${choiceText(choice)}`);

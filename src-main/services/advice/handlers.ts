@@ -18,7 +18,7 @@ import { uncertainty } from './uncertainty.ts';
 export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'>> {
   const ownPredictions = createPredictions(context.pool);
   const turns = new Turns();
-  /** A weighed answer follows an exact one, so it cancels only weighed ones. A newer recommendation cancels both. */
+  /** A weighed call follows an exact one, so it replaces only weighed calls. A newer exact call replaces both. */
   const weighings = new Turns();
   const studyOf = async (input: {
     readonly studyId?: number | undefined;

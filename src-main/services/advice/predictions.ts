@@ -165,7 +165,7 @@ export function createPredictions(pool: Pool): Predictions {
       for (const lane of [own, ...lanes]) for (let job = lane.shift(); job; job = lane.shift()) await run(job, worker);
     };
     await Promise.all(lanes.map(work));
-    // Only the number of invalid designs must be computed for recalled designs.
+    // Of the recalled designs, only the number of invalid ones must still be computed.
     const addRecalled = async (device: AdvisedDevice): Promise<void> => {
       const known = recalled.get(device);
       if (!known?.added) return;

@@ -31,7 +31,7 @@ import { advise } from './recommend.ts';
 import { ASSUMED_LAWS } from '../studies/assumed.ts';
 import { DRAWS, unknownIn, unknownInput } from './unknown.ts';
 
-/** This many draws choose groups and variants. The designs of a group differ only in block and launch. */
+/** Number of draws by which the candidates are found. The designs of a group differ only in block and launch. */
 const FIRST_DRAWS = 6;
 /**
  * A group is dropped if it is the fastest in none of the first draws, and its expected loss (a logarithm of times)

@@ -47,7 +47,7 @@ export function unknownInput(
       : field === 'sharing'
         ? { label: 'Sharing of a unit', unit: '' }
         : KERNEL_INPUTS[field as keyof typeof KERNEL_INPUTS];
-  // The law of the longest chain is a fraction of the instructions.
+  // The law of the longest chain gives fractions of the instructions of an iteration.
   const scale = field === 'chainInstructions' ? plan.kernel.instructionsPerIteration : 1;
   const isKnown = kernel.some((one) => one.field === field && one.stated) && field !== 'accesses';
   const value = field === 'sharing' ? 'unknown' : figure(0.5) * scale;

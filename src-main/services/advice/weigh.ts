@@ -8,10 +8,7 @@ import { createPredictions, runPredictions } from './predictions.ts';
 import { adviseRun } from './prepare.ts';
 import { uncertainty } from './uncertainty.ts';
 
-/**
- * Compares designs with the best one of their device. A design that cannot run in one of the draws has no expected
- * loss.
- */
+/** Compares designs with the best one of their device. A design that cannot run in some draw has no expected loss. */
 export async function weighedDesigns(
   context: Context,
   view: RunView,

@@ -39,10 +39,7 @@ export interface Connection {
   readonly place: string;
   key(...parts: readonly string[]): string;
   onClose(end: () => Promise<unknown>): void;
-  /**
-   * Waits for work in progress and disconnects, but does not wait for a silent Redis.
-   * @returns the address of the Redis if it did not answer, otherwise null
-   */
+  /** Finishes work in progress and disconnects. Returns the address of a Redis that did not answer, otherwise null. */
   close(): Promise<string | null>;
 }
 

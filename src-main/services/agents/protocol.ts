@@ -9,8 +9,8 @@ import type { Agent } from '../../contract/agents.ts';
 
 /**
  * Large data is stored apart from the jobs, under keys that expire: a plan under its digest, so that all tasks of a run
- * share it, and a result under its job. Names contain the versions of the program and its models, so that a job waits
- * for an agent of its own version.
+ * share it, and a result under its job. The names of queues contain the versions of the program and its models, so that
+ * a job waits for an agent of its own version.
  */
 
 export type RunTask = 'predict' | 'simulate';

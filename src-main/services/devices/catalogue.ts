@@ -10,17 +10,14 @@ import { validateDevice } from '../../../src-workers/parse/device.ts';
 /** The shipped devices and the user's. A user's device replaces the shipped device with the same id. */
 export interface Catalogue {
   list(): Promise<Result<readonly (Device & { readonly own: boolean })[]>>;
-  /**
-   * Returns devices or parts of devices (`ID:66`) by id, in order. A failure names ids that are similar to an unknown
-   * one.
-   */
+  /** Returns devices or their parts (`ID:66`) by id, in order. For an unknown id, the failure names similar ids. */
   devices(ids: readonly string[]): Promise<Result<readonly Device[]>>;
   save(device: unknown): Promise<Result<Device>>;
   remove(id: string): Promise<Result<null>>;
 }
 
 /**
- * Returns up to three similar names, ignoring hyphens and spaces: first names that contain the wanted name, then names
+ * Returns up to three similar names, ignoring hyphens and spaces. Names that contain the wanted name come before names
  * that have most of its words or differ in a few letters.
  */
 function nearestNames(wanted: string, names: readonly string[]): readonly string[] {

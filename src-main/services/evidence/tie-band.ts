@@ -21,7 +21,7 @@ import { percent } from '../export/text.ts';
  * different ways have wider bands, because their times depend on different effects.
  * A device without measurements gets the upper quartile of the bands of the measured devices. With the median, it would
  * count as more certain than half of the known devices. With the maximum, a single data set would decide. Also, the
- * narrowest bands come from a simple kernel (Hasan's) and from an adapter that was calibrated on itself.
+ * narrowest bands come from a simple kernel (Hasan's) and from a software GPU with fitted parameters.
  */
 const keptBands = data as KeptBands;
 const TAKEN_QUANTILE = 0.75;
@@ -57,10 +57,7 @@ function measuredBand(devices: readonly string[], kinds: readonly Implementation
   };
 }
 
-/**
- * Returns the upper quartile of the bands of other devices.
- * @param what describes these bands, with # for their number
- */
+/** Returns the upper quartile of bands of other devices. `what` describes them, with # for the number of bands. */
 function takenBand(what: string, bands: readonly KeptBand[]): TieBand {
   const fraction = sortedQuantile(Float64Array.from(bands, (band) => band.fraction).sort(), TAKEN_QUANTILE);
   const takenFrom = `the upper quartile of the bands of ${what.replace('#', String(bands.length))}`;

@@ -20,7 +20,7 @@ import type { Pool } from '../pool.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { sharedLaw } from '../studies/workloads.ts';
 
-/** The mean lengths in the table, relative to the mean of the study. `UNITS_FACTORS` does the same for the units. */
+/** The mean lengths in the table, relative to the mean of the study. `UNITS_FACTORS` are relative numbers of units. */
 const MEAN_FACTORS = [1 / 16, 1 / 4, 1, 4, 16];
 const UNITS_FACTORS = [1 / 256, 1 / 64, 1 / 16, 1 / 4, 1, 4, 16];
 const SPREADS = [0.125, 0.25, 0.5, 1, 2, 4];
@@ -109,8 +109,9 @@ function chosenDesign(table: Choices, mean: number, spread: number, count: numbe
 }
 
 /**
- * Uses the order, loop, register cap and implementation of `row`. A few launches are kept, so that each law has one
- * within `AGREEMENT_FRACTION` of its fastest, because recommendations treat such times as equal.
+ * Predicts some launches of the kernel of `row` for many laws, with the same order, loop and register cap. A few
+ * launches are kept, so that each law has one within `AGREEMENT_FRACTION` of its fastest, because recommendations treat
+ * such times as equal.
  */
 export async function choiceTable(
   pool: Pool,

@@ -140,7 +140,7 @@ export async function gpuDesign(
   return ok({ device, row, source, note });
 }
 
-/** A design of a CPU that was picked and not requested is replaced by the recommended design of a GPU. */
+/** Replaces a recommended design of a CPU by the one of a GPU. Fails if the user chose the design or the device. */
 async function onGpu({ context, view, chosen, recommended, input }: ExportJob): Promise<Result<PickedRow>> {
   const gpus = view.devices.flatMap(({ kind }, at) => (kind === 'gpu' ? [at] : []));
   const isGpus = view.devices.some(({ id, kind }) => id === chosen.deviceId && kind === 'gpu');

@@ -10,9 +10,7 @@ import { rankRow, tiesIn } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 import type { CodeSource } from './code.ts';
 
-/**
- * An export format is one file in `formats/` with a value of this type, and an entry in the list of `formats.ts`.
- */
+/** An export format is one file in `formats/` with a value of this type, and an entry in the list of `formats.ts`. */
 export interface Exporter extends ExportFormat, Pick<ExportDocument, 'plain'> {
   write(job: ExportJob): Promise<Result<Rendered>>;
   readonly writeMeasured?: ((job: MeasuredJob) => Result<Rendered>) | undefined;

@@ -54,10 +54,7 @@ export function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim();
 }
 
-/**
- * Writes JSON in one line, or indented like a property at `indent`. Characters that break or reorder lines on screen
- * are escaped.
- */
+/** Writes JSON in one line, or indented as a property at `indent`. Escapes characters that break or reorder lines. */
 function json(value: unknown, indent?: string): string {
   const text =
     indent === undefined ? JSON.stringify(value) : JSON.stringify(value, null, 2).replaceAll('\n', `\n${indent}`);

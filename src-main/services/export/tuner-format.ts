@@ -168,7 +168,7 @@ function tunerDesigns(
   return ok({ designs, of: list.length, leftOut: leftOut.trim() });
 }
 
-/** A prediction is accurate to fewer digits, and a double has more. */
+/** Digits of a written prediction. The prediction is accurate to fewer digits, and a double has more. */
 const DIGITS = 6;
 export const number = (value: number): string =>
   Number.isFinite(value) ? String(Number(value.toPrecision(DIGITS))) : 'None';

@@ -29,10 +29,7 @@ import { checkDesign } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { SWEEP_PARAMETER, withNames } from './numbered.ts';
 
-/**
- * Finds the configurations that another program measured among the designs of a sweep, by the values of the axes under
- * their exported names.
- */
+/** Finds the configurations of another program among the designs of a sweep, by the exported names of the axes. */
 
 /** Fields with names that no other program uses for its parameters. */
 const OWN: readonly DesignField[] = ['designIndex', 'threadsPerUnit', 'unitsPerThread', 'balancing', 'registerCap'];
@@ -114,8 +111,7 @@ const NO_PARAMETERS =
  * @param deviceIds the device of each case, if the file states devices outside the configurations
  * @param named the device of the sweep by id or name, if the file or the user names it
  * @param parameters fields of a design by the file's own names
- * @param exported whether the file was exported from this sweep. In such a file, a time that differs from the prediction
- * was measured.
+ * @param exported whether this sweep's export made the file; a time that is not the prediction was then measured
  */
 export async function linkDesigns(
   view: RunView,
@@ -220,7 +216,7 @@ async function fastestCases(
   return best;
 }
 
-/** Counts the different marks of sweep and device in the cases. All cases without a mark count as one. */
+/** Counts the different values of `SWEEP_PARAMETER`. All cases without this parameter count as one value. */
 function countMarks(cases: readonly CaseResult[]): number {
   const marks = cases.map(({ case: one }) =>
     one.benchmark === 'external' ? one.parameters.configuration[SWEEP_PARAMETER] : undefined,
@@ -339,7 +335,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
         reason ??= ofDevice;
         continue;
       }
-      // If several entries are the same design, the first counts. Launches vary fastest in this order.
+      // If several combinations are the same design, the first one counts. Launches vary fastest in this order.
       const lists = [implementations, widths, units, loops, orders, caps, ofDevice, launches] as (readonly number[])[];
       const sizes = lists.map((list) => list.length);
       const candidates = productOf(sizes);

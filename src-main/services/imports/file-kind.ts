@@ -7,10 +7,7 @@ import { readBytes } from '../files/files.ts';
 import { IMPORTERS, KNOWN_FORMATS } from './formats.ts';
 import { hasColumns, hasMembers, type FileContent, type Importer } from './importer.ts';
 
-/**
- * `lengths` means a matrix, a table that may be a workload, or a compiled kernel. `message` says what the user can do
- * with the file.
- */
+/** `lengths`: a matrix, a table that may be a workload, or a kernel. `message`: what the user can do with the file. */
 export type FileKind =
   | { readonly kind: 'measurements'; readonly importer: Importer }
   | { readonly kind: 'study' | 'device' }

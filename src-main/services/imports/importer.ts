@@ -4,10 +4,7 @@ import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { FileSweep } from '../../../src-workers/parse/kernel-tuner.ts';
 import type { ImportedFile } from '../../contract/measuring.ts';
 
-/**
- * A format of measurements is one file in `formats/` with a value of this type, and an entry in the list of
- * `formats.ts`.
- */
+/** A format of measurements is a file in `formats/` with a value of this type, and an entry in `formats.ts`. */
 export interface Importer {
   readonly id: string;
   readonly text: string;

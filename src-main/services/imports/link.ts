@@ -110,7 +110,7 @@ async function runOfFile(context: Context, { runId, study, seed }: FileSweep): P
   return ok(seed !== null && run.value.seed !== seed ? anotherRun(runId) : run.value);
 }
 
-/** Links a file to a sweep: the run that the user names, or the file names, or that is open. */
+/** Links a file to the sweep that the user names, or else to the one that the file names, or else to the open one. */
 export async function linkedFile(
   context: Context,
   read: Imported,

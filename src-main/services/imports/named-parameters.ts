@@ -4,8 +4,8 @@ import type { Context } from '../context.ts';
 const MAX_IMPORTS = 50;
 
 /**
- * Maps parameters to fields of a design. Statements of the user come first, then those of earlier imports for the same
- * study. If several imports map a parameter, the newest counts.
+ * Maps parameters to fields of a design, as the user states now or has stated in earlier imports for the same study. If
+ * several imports map a parameter, the newest counts.
  */
 export async function parametersOfStudy(
   { store }: Context,

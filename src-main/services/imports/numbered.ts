@@ -12,7 +12,7 @@ import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
 /** The loops by their numbers in a file. Implementations and balancings have their positions on the sweep's axes. */
 export const LOOPS: readonly LoopForm[] = ['nested', 'flattened'];
 
-/** A parameter with only one value. It identifies the sweep and the device to which the other numbers belong. */
+/** A parameter with only one value, which identifies the sweep and the device that the other numbers belong to. */
 export const SWEEP_PARAMETER = 'lockstep_sweep';
 
 type Value = number | string | boolean;
@@ -31,8 +31,7 @@ export const NUMBERED = {
 
 /**
  * Converts a configuration that an exported script has measured: numbers become names, and the device and the number of
- * blocks are added. Other configurations stay unchanged. Returns a reason if the numbers are invalid or belong to
- * another sweep.
+ * blocks are added. Others stay unchanged. Returns a reason if the numbers are invalid or of another sweep.
  * @param isDeviceKnown whether the sweep has the device that measured; it then replaces the device of the script
  */
 export function withNames(

@@ -67,7 +67,7 @@ class Tools {
     const { code, stdout, stderr } = ended.value;
     if (code === 0) return ok(stdout + stderr);
     const error = firstError(stderr + stdout);
-    // A header in the same folder appears under the name that the #include has.
+    // The name of the linked folder is removed, so a header appears under the name that its #include has.
     return unsupported(source === '' ? error : error.replaceAll(source, this.fileName).replaceAll(`${OWN}/`, ''));
   }
 

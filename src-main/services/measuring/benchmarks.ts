@@ -83,7 +83,7 @@ interface PlannedMeasurement {
   readonly view: RunView | null;
 }
 
-/** If no device is named, the sweep has only one. */
+/** Returns the threads of a thread group of a device, null for a CPU. Without an id, the sweep has only one device. */
 function groupWidth(view: RunView | null, deviceId: string | undefined): number | null {
   const device = view?.devices.find(({ id }) => deviceId === undefined || id === deviceId);
   return device?.kind === 'gpu' ? device.threadGroupWidth : null;

@@ -87,10 +87,7 @@ export async function openMeasuredSweep({ store, views }: Context, runId: number
   });
 }
 
-/**
- * Returns the loop that a run measured in place of the kernel. Returns `null` if no GPU ran the loop, or if an imported
- * file does not describe it.
- */
+/** Returns the loop that a run measured in place of the kernel, or `null` if no GPU ran it or a file lacks it. */
 function standInProfile({ study }: RunRecord): UnitLoopWorkload['profile'] | null {
   const { bench, file } = study as { bench?: PlanLine; file?: { head?: Pick<PlanLine['plan'], 'workload'> | null } };
   const profile = (bench?.plan.workload ?? file?.head?.workload)?.profile;

@@ -113,7 +113,7 @@ const isTimed = (one: MeasuredCase): one is TimedCase =>
   one.measured !== null && one.measured.medianMs > 0 && one.correct !== false;
 const timeOf = (one: TimedCase | null): number => one?.measured.medianMs ?? Infinity;
 
-/** @param factors by design and run: the time of the design over the best time of the run */
+/** @param factors by design and run: the time of the design divided by the best time of the run */
 function oneForAll(factors: readonly (readonly number[])[]): RunsComparison['oneForAll'] {
   let found: RunsComparison['oneForAll'] = null;
   for (const [design, times] of factors.entries()) {

@@ -31,7 +31,7 @@ export async function compareMeasured(
       `A comparison needs at least 2 designs with a time and a correct result, but run ${run.id} has ${measured.length}.`,
     );
   const indices = measured.map(({ designIndex }) => designIndex);
-  // The calibrated parameters belong to the clock at which they were measured.
+  // A calibration already belongs to the clock of its measurement. Other predictions are made for the measured clock.
   const clockMhz = profile ? null : measuredClockMhz(sweep);
   const plan = clockMhz === null ? view.predictor.plan : replanClock(view.predictor.plan, deviceId, clockMhz);
   const predicted = profile

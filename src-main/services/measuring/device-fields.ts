@@ -15,7 +15,7 @@ const FIELDS = [
   { field: 'cachedSectorsGbS', probe: 'random-sectors', value: 'cachedGbS' },
 ] as const;
 
-/** Repeated measurements differ in further digits. */
+/** Significant digits of a measured value. Repeated measurements differ in further digits. */
 const DIGITS = 4;
 
 /**

@@ -4,10 +4,7 @@ import { compileEmulated } from '../../../src-workers/bench/cuda/emulation.ts';
 import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
 import { COMPILE_LIMIT_MS, userCacheFolder } from './targets.ts';
 
-/**
- * Fails like `compileEmulated`, and with `storage` if the program cannot be written.
- * @param flags flags such as -Iinclude and -DN=4
- */
+/** Fails like `compileEmulated`, and with `storage` if the program cannot be written. */
 export async function emulateProgram(
   cudaFolder: string,
   files: readonly string[],

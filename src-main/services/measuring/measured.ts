@@ -54,7 +54,7 @@ export function caseLabel(measured: BenchCase): string {
   }
 }
 
-/** @param ofSweep whether the designs come from a sweep, so that ids of devices name devices of the sweep */
+/** @param ofSweep whether the designs come from a sweep; their ids of devices then name devices of the sweep */
 function measuredCase(record: MeasurementRecord, position: number, ofSweep: boolean): MeasuredCase {
   const detail = record.detail as MeasuredCaseDetail;
   const { benchmark, parameters } = detail.case;

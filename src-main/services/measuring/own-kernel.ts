@@ -48,9 +48,7 @@ export function kernelBackend(
   return ok(backend === 'webgpu' ? backend : 'program');
 }
 
-/**
- * Returns what a target can do with the user's kernel. How units are taken depends on the kernel, not on the target.
- */
+/** Returns what a target can do with the user's kernel. How units are taken depends on the kernel, not the target. */
 export function kernelAbility(ability: Ability): Ability {
   return { ...ability, threadsPerUnit: null, bestBuckets: true, wholeUnits: false, tiles: false };
 }

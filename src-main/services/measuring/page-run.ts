@@ -17,8 +17,7 @@ export interface PageRun extends RunHandle {
  * Runs a measurement on a page, which requests the plan and sends records in batches. Silence alone does not show that
  * the page is gone: timers are slow in a page in the background, and one launch may take a minute. Therefore the engine
  * asks (`bench.ping`), and the page answers with its records.
- * @param silenceMs the run ends at most this long after the last answer of the page; null if it waits until it is
- * cancelled
+ * @param silenceMs longest time between the last answer of the page and the end of the run; null for no limit
  */
 export function runOnPage(session: MeasuringSession, silenceMs: number | null, ping: () => void): PageRun {
   const { promise: finished, resolve } = Promise.withResolvers<Result<RunRecord>>();

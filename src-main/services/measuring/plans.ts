@@ -153,8 +153,8 @@ function picked(
 }
 
 /**
- * The predictions are for the loop and the number of units that are measured. Designs with more blocks than units are
- * left out.
+ * Returns the cases of designs, with predictions for the measured loop and number of units. Designs with more blocks
+ * than units are left out.
  * @param profile the loop; null if the kernel itself or a CPU is measured
  */
 export async function designCases(

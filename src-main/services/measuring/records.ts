@@ -4,10 +4,7 @@ import { fail, ok, type Result, badInput } from '../../../src-workers/domain/res
 import type { MeasuringRequest } from '../../contract/measuring.ts';
 import { kindText } from '../runs/runs.ts';
 
-/**
- * A measured run is a `bench` run of this machine, or an `import` of a file. Both are stored alike, so that the same
- * procedures can return them.
- */
+/** A measured run is a `bench` run of this machine or an `import` of a file. Both are stored in the same way. */
 
 /** The `study` column of a measured run has these fields, and also the study of its sweep. */
 export interface MeasuredRunStudy {

@@ -21,7 +21,7 @@ export interface Program {
 
 export interface ProgramLimits {
   readonly totalMs: number;
-  /** The time until the program mentions its first case, from its start or its last line that began something new. */
+  /** How long the program may take to mention its first case. A record of another type restarts this time. */
   readonly startMs: number;
   readonly caseMs: number;
 }
@@ -51,10 +51,7 @@ const MAX_SHOWN_CHARACTERS = 300;
 const LAST_WORDS_MS = 200;
 const TERM_GRACE_MS = 2000;
 
-/**
- * Returns the program that runs a script. The script ends when this process ends. Under Electron, Electron's own Node
- * runs it.
- */
+/** Returns the program that runs a script and ends with this process. Under Electron, Electron's own Node runs it. */
 export function scriptProgram(file: string, args: readonly string[], cwd: string): Program {
   const env = { ...ownNode(), [PARENT_VARIABLE]: String(process.pid) };
   return { program: process.execPath, args: [file, ...args], cwd, env };

@@ -82,10 +82,7 @@ export function targetBackend(asked: string): Result<BenchBackend> {
 
 type Here = Pick<Context, 'pool' | 'programs'>;
 
-/**
- * Measures a plan on a target of this machine or of an agent (`cuda:0@HOST`). Fails if something goes wrong before the
- * program has started.
- */
+/** Measures a plan on a target of this machine or an agent (`cuda:0@HOST`). Fails if the program cannot be started. */
 export function measureOn(
   context: Context,
   runId: number | null,
@@ -140,10 +137,7 @@ async function prepareProgram(
   return scriptWithPlan(context.programs, plan, folder);
 }
 
-/**
- * Fails with `unsupported` in every host but the command line.
- * @param instead the command to use there
- */
+/** Fails with `unsupported` in every host but the command line; `instead` is the command to use there. */
 export function checkMayRunPrograms({ host }: Context, instead: string): Result<null> {
   return host === 'cli'
     ? ok(null)

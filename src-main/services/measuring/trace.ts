@@ -29,10 +29,7 @@ export interface TraceReport {
   readonly measured: MeasuredLoss | null;
 }
 
-/**
- * Fails if the program fails, or if its trace is missing or incomplete. The kernel must be compiled with
- * `lockstep.cuh`, or begin with `lockstep.wgsl`.
- */
+/** Fails if the program fails, or if its trace is missing or incomplete. Kernels need lockstep.cuh or lockstep.wgsl. */
 export async function traceProgram(request: TraceRequest, show: (text: string) => void): Promise<Result<TraceReport>> {
   const { words, timeLimitMs } = request;
   return inTemporaryFolder(async (folder) => {

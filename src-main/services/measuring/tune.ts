@@ -134,8 +134,8 @@ export async function nextDesigns(
 }
 
 /**
- * A share of the designs are the best by prediction. The others are spread evenly over the rest, because a poor
- * prediction does not show where the best design is.
+ * Chooses the best designs by prediction, and others that are spread evenly over the rest, because a poor prediction
+ * does not show where the best design is.
  * @param list the designs in the order of prediction
  * @param bestShare the share of the best designs: the rank correlation of predicted and measured times, at most 1
  */

@@ -191,8 +191,8 @@ export function createFoundOrders() {
 export type FoundOrders = ReturnType<ReturnType<typeof createFoundOrders>['add']>;
 
 /**
- * Returns a ranked list with the simulated (or measured) designs first, in their own order. A descending list is read
- * from its end, so these designs are then at the end.
+ * Returns a ranked list with the simulated (or measured) designs first, in their own order. In a descending list, which
+ * is read from its end, they are last.
  * @param within the simulated (or measured) designs that are in the list
  */
 export function foundFirst(list: Uint32Array, within: readonly number[], descending: boolean): Uint32Array {

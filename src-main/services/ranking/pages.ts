@@ -58,7 +58,7 @@ export function groupedList(
   return groupedDesigns(list, makeEqualFinder(view), view.ranking.columns.timeMs.length, fromEnd, groups);
 }
 
-/** Grouped lists are kept as long as the lists, because pages of a list are read one after another. */
+/** A grouped list is kept as long as its list, because the pages of a list are read one after another. */
 const grouped = new WeakMap<Uint32Array, { readonly key: string; readonly value: GroupedList }>();
 
 function grouping(view: RunView, list: Uint32Array, fromEnd: boolean, opened: readonly number[]): GroupedList {

@@ -28,7 +28,6 @@ export function tiesIn(view: RunView, byTimeList: Uint32Array): Ties & { readonl
   return { count, isTied, band: tieBand(view.devices[device]) };
 }
 
-/** Fails with `not-found` if a design is given that the run does not have. */
 export function checkDesign(view: RunView, design: number | undefined): Result<null> {
   const total = sizeOf(view.ranking);
   return design === undefined || design < total

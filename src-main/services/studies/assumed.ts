@@ -180,8 +180,7 @@ function isStated(kernel: KernelWithOrigins, field: KernelField, laws: Laws): bo
 
 /**
  * Returns the study to predict, in which each unstated input of the kernel has the middle of its law and is marked as
- * assumed. An exception is the share of a gather that misses the cache: the model itself computes it from the
- * footprint.
+ * assumed. Only the share of a gather that misses the cache is left to the model, which computes it from the footprint.
  */
 export function atMiddle<Inputs extends AdvisedInputs>(study: Inputs, devices: readonly Device[]): Inputs {
   const { kernel, implementations } = study;

@@ -70,10 +70,7 @@ interface PackedLengths {
   readonly iterations: string;
 }
 
-/**
- * Packs ordered lengths into compressed text, which is stored with the workload's provenance. Neighbouring lengths are
- * similar, so the text is short.
- */
+/** Packs ordered lengths into compressed text, which is stored with the workload's provenance. */
 export async function packLengths({ units, iterations }: OrderedLengths): Promise<PackedLengths> {
   const short = new Uint32Array(iterations.length);
   let isShort = true;

@@ -16,10 +16,7 @@ import type { RunHandle } from '../runs/running.ts';
 /** One task computes bounds for this many parts of the space. */
 const BOUND_PARTS = 64;
 
-/**
- * Returns a function that runs tasks for parts of a space, `lanes` of them at a time.
- * @param controller cancels the tasks, and is aborted if one fails
- */
+/** Returns a function that runs tasks for parts of a space, `lanes` at a time. A failed task aborts `controller`. */
 function openLanes(lanes: number, controller: AbortController) {
   const { signal } = controller;
   let failure: Failure | null = null;
@@ -109,8 +106,7 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
     if (designs.length > 0 && !signal.aborted) {
       const timeMs = columns.timeMs[fastest];
       best = { timeMs, design: designText(describeDesign(createPredictor(plan), designs[fastest]).design) };
-      // If every design within this limit is kept, the rule of the pick can be applied later. Otherwise it is applied
-      // now.
+      // Unless the run keeps every design within this limit, the rule of the pick must be applied now, to all of them.
       const limitMs = timeMs * (1 + AGREEMENT_FRACTION);
       if (designs.length === wanted && kept.limitMs() <= limitMs) {
         at = 0;

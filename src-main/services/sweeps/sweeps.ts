@@ -28,7 +28,7 @@ import type { OrderedLengths } from '../../../src-workers/predict/ordered.ts';
 /** Tasks are small, so that progress is smooth and all workers end at about the same time. */
 const TASKS_PER_WORKER = 8;
 const TASK_DESIGNS = 32_768;
-/** The smallest chunk, in designs, and the largest one if there are many devices. Each chunk is one transaction. */
+/** Number of designs in the smallest chunk and, with many devices, in the largest. Each chunk is one transaction. */
 const MIN_CHUNK_DESIGNS = 128;
 const MANY_DEVICES_CHUNK_DESIGNS = 4096;
 /** The workers pause if more chunks than this wait to be saved. This limits the memory. */

@@ -38,9 +38,9 @@ const MEASURED: readonly Column[] = [
 ];
 
 /**
- * `time_ms` is the time at the best fidelity of each row; simulated and measured times have columns if any row has
- * them. Measured times and `predicted_kernel_ms` cover only the kernel, but `predicted_ms` includes balancing.
- * `evidence` says whether the device has measurements of this kind of implementation.
+ * `time_ms` is the measured time of a row if there is one, else the simulated or predicted one. Measured times and
+ * `predicted_kernel_ms` cover only the kernel, but `predicted_ms` includes balancing. `evidence` says whether the
+ * device has measurements of this kind of implementation.
  */
 function rankingCsv(view: RunView, list: TableList): AsyncGenerator<string, void> {
   const fastest = fastestInTable(view, list);

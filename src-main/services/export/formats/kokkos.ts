@@ -15,9 +15,7 @@ export const kokkos = codeFormat({
   write: kokkosHeader,
 });
 
-/**
- * A team is a block. The vector lanes of a thread are the threads of a unit within a thread group. The code is C++17.
- */
+/** A team is a block. The vector lanes of a thread are the threads of a unit in a thread group. The code is C++17. */
 function kokkosHeader(source: CodeSource, row: RankRow, width: number): string {
   const name = implementationName(source, row);
   const guard = `LOCKSTEP_${name.toUpperCase()}_KOKKOS_HPP`;

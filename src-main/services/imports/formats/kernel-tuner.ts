@@ -6,7 +6,7 @@ export const kernelTuner: Importer = {
   id: 'kernel-tuner',
   text: 'a cache, T4 results or stored results of Kernel Tuner (JSON)',
   help: ['Kernel Tuner', 'a cache, results in the T4 format, or the output of store_results (JSON)'],
-  // A JSON file that is large or cut off, as caches may be, counts too. The reader reports what is wrong.
+  // `json` is undefined if the file is large or truncated, as caches often are. The reader then says what is wrong.
   matches: ({ head, json }) =>
     head.startsWith('{') &&
     (json === undefined ||
