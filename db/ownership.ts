@@ -70,7 +70,6 @@ export function openOwnership({ all, get, run, write }: Statements) {
         return marked;
       });
     },
-    /** Marks the running runs of this store as interrupted. */
     release(): void {
       if (!get('SELECT 1 FROM owners WHERE token = ?', token)) return;
       write(() => {

@@ -50,7 +50,6 @@ export const processStreams: Streams = {
   columns: process.stderr.columns ?? 80,
 };
 
-/** Prints one line on standard error. Returns exit code 2 for wrong usage, otherwise 1. */
 function reportFailure(terminal: Streams, failure: Failure, usage = false): number {
   const [, procedure, text] = /^([\w.]+): ([^]*)$/.exec(failure.message) ?? [];
   // The name of a procedure means nothing to a user of the command line, so the message leaves it out.
@@ -64,7 +63,6 @@ class UsageError extends FailureError {}
 export const failure = (code: FailureCode, message: string): FailureError => new FailureError({ code, message });
 export const badUsage = (message: string): UsageError => new UsageError({ code: 'bad-input', message });
 
-/** Returns the value of a result. Throws a failure as wrong usage of the command line. */
 export function usage<T>(result: Result<T>): T {
   if (result.ok) return result.value;
   throw new UsageError(result.error);
@@ -156,7 +154,6 @@ export interface ProgressBar {
 
 const CLEAR_LINE = '\r\x1b[2K';
 
-/** Shows a progress bar if standard error is a terminal, otherwise nothing. */
 export function progressBar(terminal: Streams, label: string): ProgressBar {
   if (!terminal.interactive) return { update: () => {}, clear: () => {} };
   // The rest of the line takes 56 characters. If too little room is left, the bar is empty.

@@ -170,7 +170,7 @@ export interface RankRow {
   readonly deviceId: string;
   readonly device: string;
   readonly design: Design;
-  /** Measured if possible, otherwise simulated or predicted. Fidelities differ, so compare rows by `predictedMs`. */
+  /** Measured if possible, otherwise simulated or predicted. To compare rows of different kinds, use `predictedMs`. */
   readonly timeMs: number;
   readonly fidelity: 'predicted' | 'simulated' | 'measured';
   readonly predictedMs: number;

@@ -274,7 +274,7 @@ export interface RunsComparison {
   }[];
   /** cross[i][j] is the time that the fastest design of run i has in run j, ms; null if run j did not measure it. */
   readonly cross: readonly (readonly (number | null)[])[];
-  /** The design with the smallest worst ratio to the fastest design of each run. Every run must have measured it. */
+  /** The design whose largest ratio to the fastest time of a run is the smallest. Every run must have measured it. */
   readonly oneForAll: {
     readonly design: number;
     /** The largest ratio of its time to the fastest time of a run, ≥ 1. */ readonly worst: number;

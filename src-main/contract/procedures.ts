@@ -134,9 +134,9 @@ const probeTimes = v.strictObject({
 const commandLine = v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_COMMAND_CHARACTERS));
 const ownProgram = v.optional(
   v.strictObject({
-    /** Runs the program once, with placeholders such as `{blockThreads}`, without a shell. */
+    /** The command that runs the program once, without a shell. It may have placeholders, such as `{blockThreads}`. */
     exec: commandLine,
-    /** Makes `{binary}`, once for all designs that need the same command. */
+    /** The command that makes `{binary}`. It runs once for all designs for which it is the same. */
     build: v.optional(v.nullable(commandLine), null),
     folder,
   }),

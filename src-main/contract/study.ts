@@ -141,7 +141,7 @@ function phase(when: string, traffic: 'thread' | 'unit') {
       specialShare: v.optional(specialShare),
       chainInstructions: optional(
         figure,
-        'Arithmetic instructions on the longest chain, each of which waits for the one before; if left out, all instructions',
+        'Arithmetic instructions on the longest chain of instructions that wait for one another (default: all instructions)',
       ),
       dependentExchanges: optional(figure, 'Shuffles and accesses to shared memory on the longest chain'),
       dependentLoads: optional(figure, 'Loads from device memory on the longest chain'),

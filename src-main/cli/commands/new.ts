@@ -9,7 +9,7 @@ export function addNew(program: Command, { terminal, places, withEngine }: Comma
     .requiredOption('--lengths <W>', 'a file (CSV, Matrix Market, NPY, Parquet, …), or a workload (see loss --help)')
     .option(
       '--units <N>',
-      'number of units; the lengths are repeated for more units (default: one unit for each length)',
+      'number of units (default: one for each length); if there are more units than lengths, the lengths are repeated',
       positive,
     )
     .option('--device <ids...>', 'devices by their identifiers, as devices list prints them')

@@ -26,7 +26,7 @@ import { describeDesign } from '../../../src-workers/predict/designs.ts';
 
 export interface RecommendOptions {
   readonly deviceId?: string | undefined;
-  /** A design's number in the study's space. For one of another device, the same design on this device is compared. */
+  /** A design's number in the study's space. If it is on another device, the same design on this device is compared. */
   readonly baseline?: number | null | undefined;
   /** The design to explain instead of the picked one: a number in the study's space, on any device. */
   readonly design?: number | undefined;

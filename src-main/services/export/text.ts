@@ -1,4 +1,4 @@
-/** Text from a study (names, descriptions, labels) may contain anything. Each function makes it safe in one place. */
+/** Text from a study (names, descriptions, labels) may contain anything. Each function makes it safe for one use. */
 
 const HTML: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 

@@ -58,8 +58,8 @@ import type { RunStudy } from '../studies/studies.ts';
 import { APP_VERSION, MODEL_VERSION } from '../version.ts';
 
 /**
- * Measurements are the third fidelity, after predictions and simulations. A separate program measures the cases of a
- * plan. A resumed run measures only the cases without a result, and only on the same device.
+ * A separate program measures the cases of a plan. A resumed run measures only the cases without a result, and only on
+ * the same device.
  */
 
 export interface BenchRunStudy extends Partial<RunStudy>, MeasuredRunStudy {

@@ -90,7 +90,7 @@ export async function kernelTask(
   return ok(task);
 }
 
-/** Correct kernels, by digest and number of units. Probes and steps of a tuning request the same kernel repeatedly. */
+/** Kernels whose files could be read, by digest and number of units. Tunings request the same kernel repeatedly. */
 const readable = new Set<string>();
 
 /** Fails with `conflict` if the kernel has changed since the measurement. */

@@ -156,7 +156,6 @@ function pickFaster(best: Fastest | null, { case: measured, timesMs }: Pick<Case
   return best && best.timeMs <= timeMs ? best : { timeMs, design: caseLabel(measured) };
 }
 
-/** Fails if the device is of another kind than the target, or is not the device that measured the run before. */
 function sameDevice(
   runId: number,
   backend: BenchPlan['backend'],

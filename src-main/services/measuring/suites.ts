@@ -7,7 +7,7 @@ import { TABLE_I } from '../../../src-workers/models/imbalance/swatman-figures.t
 import { HASAN_TABLE_2, HASAN_THREADS_PER_BLOCK } from '../../../src-workers/models/pipeline/hasan.ts';
 import type { BenchSuite } from '../../contract/measuring.ts';
 
-/** Benchmarks of the device itself. Each repeats the validation of a published model with the same settings. */
+/** Benchmarks of the device itself. Each repeats the measurements of a published model, some with less work. */
 
 /** Assumed width of a device that does not state its width. On a narrower device, the widest cases fail. */
 const WIDEST_GROUP = 32;

@@ -133,7 +133,7 @@ export function fastestFound({ simulated, measured }: Findings, isListed: (desig
 }
 
 /**
- * Adds the simulated and measured times of its design to a predicted row. No other function combines fidelities.
+ * Adds the simulated and measured times of a design to its predicted row. No other function combines the three.
  * @param tiesBy `simulated` if simulated intervals decide about ties, even for a design that was also measured
  */
 export function atBestFidelity(

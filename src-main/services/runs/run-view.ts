@@ -22,7 +22,7 @@ import { kindText } from './runs.ts';
 import { isOrderAware } from '../version.ts';
 import { planLengths, unpackLengths } from '../studies/workloads.ts';
 
-/** A sweep that has ended, opened for reading. Its columns are in memory, and its predictor computes further values. */
+/** A sweep, opened for reading. Its saved columns are in memory, and its predictor computes further values. */
 export interface RunView extends Found {
   readonly run: RunRecord;
   readonly study: RunStudy;

@@ -26,8 +26,8 @@ import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../version.ts';
 import type { SimulatedDistribution } from '../../../src-workers/domain/simulation.ts';
 
 /**
- * Simulations are the second fidelity, after predictions. Each design of a sweep is simulated event by event in a
- * worker, and saved when it is ready. After a resume, only missing designs are simulated.
+ * Each design of a sweep is simulated event by event in a worker, and saved when it is ready. After a resume, only
+ * missing designs are simulated.
  */
 
 interface SimulationStudy extends RunStudy {

@@ -133,7 +133,6 @@ export function withLaws(facts: readonly InputFact[], inputs: AdvisedInputs, dev
   }));
 }
 
-/** Returns the source of the law of a kernel's field; '' if it has none. */
 function kernelSource({ assumed }: AdvisedInputs, path: string): string {
   const field = kernelInput(path)?.field;
   if (field === undefined || field === 'accesses') return ''; // The law of accesses is for their misses alone.

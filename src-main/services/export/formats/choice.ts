@@ -155,7 +155,7 @@ function writeTables({ means, spreads, units, designs, logNs }: ChoiceTable, dev
   );
   const axes = [
     ['means', 'Mean lengths', means],
-    ['spreads', 'Standard deviations of the lengths, over their mean', spreads],
+    ['spreads', 'Standard deviations of the lengths, divided by their mean', spreads],
     ['counts', 'Numbers of units', units],
   ] as const;
   return `constexpr unsigned design_count = ${designs.length}u;
@@ -189,7 +189,7 @@ inline place place_in(const float* values, unsigned count, double value) {
 
 }  // namespace choice_table
 
-/// Returns the launch for a number of units. The spread is the standard deviation of their lengths over the mean.
+/// Returns the launch for a number of units. The spread is the standard deviation of the lengths divided by the mean.
 inline choice choose_for(double mean, double spread, unsigned long long units) {
   using namespace choice_table;
   const place in_means = place_in(log_means, means_count, mean);
