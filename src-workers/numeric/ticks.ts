@@ -69,11 +69,11 @@ export function logTicks(low: number, high: number, { max = Infinity, apartFract
   return ticks.length <= max ? ticks : [];
 }
 
-/** Lists the powers of two between two values; only every second power if there would be more than `max`. */
-export function powersOfTwo(low: number, high: number, max = 8): number[] {
+/** Lists the powers of two between two values; only every second power if there would be more than eight. */
+export function powersOfTwo(low: number, high: number): number[] {
   const ticks: number[] = [];
   for (let x = 1; x <= high; x *= 2) if (x >= low) ticks.push(x);
-  return ticks.length > max ? ticks.filter((_, i) => i % 2 === 0) : ticks;
+  return ticks.length > 8 ? ticks.filter((_, i) => i % 2 === 0) : ticks;
 }
 
 /** Moves labels apart until each is at least `gap` below the label above. Their order is kept, and NaN stays NaN. */

@@ -6,8 +6,8 @@ import { packLengths, unpackLengths } from '../../src-main/services/studies/work
 import { INVALID_REASONS } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { maxRateCurve } from '../../src-workers/models/contention/bandwidth.ts';
-import { CPU_PARTITIONS, coreSweep, partitionLoads } from '../../src-workers/models/contention/cores.ts';
-import { loadImbalance } from '../../src-workers/models/partition/partition.ts';
+import { coreSweep, partitionLoads } from '../../src-workers/models/contention/cores.ts';
+import { evenNonZeros, evenRows, loadImbalance, mergePath } from '../../src-workers/models/partition/partition.ts';
 import { spaceSize } from '../../src-workers/domain/space.ts';
 import { computeCoreLoads, createCpuLoads } from '../../src-workers/predict/cpu.ts';
 import { MAX_ENTRIES } from '../../src-workers/predict/constants.ts';
@@ -36,7 +36,7 @@ const EPS = Number.EPSILON;
 describe('designs of a CPU', () => {
   it.each(CPUS)('take the same time as in the contention models on $id', async (device) => {
     const { plan, columns, predictor } = await predicted(onCpus({ devices: [device.id] }));
-    CPU_PARTITIONS.forEach(({ split }, p) => {
+    [evenRows, evenNonZeros, mergePath].forEach((split, p) => {
       const traffic = { bytesPerNonZero: 12, bytesPerRow: 20 };
       const loadsOf = (cores: number) => partitionLoads(split(plan.ordered!.iterations, cores), traffic);
       const { timeMs, bestCores } = coreSweep(maxRateCurve(device, device.cores), loadsOf);

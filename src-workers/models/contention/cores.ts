@@ -1,4 +1,4 @@
-import { evenNonZeros, evenRows, mergePath, type Partition } from '../partition/partition.ts';
+import type { Partition } from '../partition/partition.ts';
 import type { BandwidthCurve } from './bandwidth.ts';
 import { staircaseMs } from './time.ts';
 
@@ -18,7 +18,7 @@ const SAME_FRACTION = 1e-9;
 /**
  * Computes the time by the staircase for 1 … all cores of the curve. Fewer cores can be faster if a task does not
  * shrink with more cores (`indivisibleTaskLoads`).
- * @param loadBytesFor loads of a number of cores, one entry each
+ * @param loadBytesFor returns the load of each core, bytes, for a number of cores
  */
 export function coreSweep(curve: BandwidthCurve, loadBytesFor: (cores: number) => Float64Array): CoreSweep {
   const timeMs = Float64Array.from({ length: curve.length - 1 }, (_, i) => staircaseMs(curve, loadBytesFor(i + 1)));
@@ -29,16 +29,6 @@ export function coreSweep(curve: BandwidthCurve, loadBytesFor: (cores: number) =
     enoughCores: timeMs.findIndex((time) => time <= least * (1 + ENOUGH_FRACTION)) + 1,
   };
 }
-
-export const CPU_PARTITIONS = [
-  { id: 'even-rows', label: 'Even rows', split: evenRows },
-  { id: 'even-non-zeros', label: 'Even non-zeros', split: evenNonZeros },
-  { id: 'merge-path', label: 'Merge path', split: mergePath },
-] as const satisfies readonly {
-  readonly id: string;
-  readonly label: string;
-  readonly split: (rowLengths: Float64Array, workers: number) => Partition;
-}[];
 
 export interface SparseTraffic {
   readonly bytesPerNonZero: number;

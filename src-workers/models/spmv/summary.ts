@@ -12,7 +12,7 @@ export interface MatrixSummary {
   readonly mean: number;
   readonly variance: number;
   readonly skewness: number;
-  /** 64 × the sum of the longest rows of each 64 consecutive rows: the number of padded cells; `null` if unknown. */
+  /** Cells if each 64 consecutive rows are padded to the longest, that is Σ 64 × its length; `null` if unknown. */
   readonly slicedCells: number | null;
 }
 
@@ -25,10 +25,7 @@ export const SLICE_ROWS = 64;
 export function paddedCells(matrix: MatrixSummary, together: number): number {
   const { rows, nonzeros, max } = matrix;
   const all = Math.max(nonzeros, rows * max);
-  const sliced = Math.min(
-    Math.max(matrix.slicedCells ?? independentCells(matrix, SLICE_ROWS), nonzeros),
-    Math.max(all, nonzeros),
-  );
+  const sliced = Math.min(Math.max(matrix.slicedCells ?? independentCells(matrix, SLICE_ROWS), nonzeros), all);
   const n = Math.min(together, rows);
   if (n <= SLICE_ROWS) return nonzeros * (sliced / nonzeros) ** (Math.log(n) / Math.log(SLICE_ROWS));
   const exponent = Math.log(all / sliced) / Math.log(Math.max(rows / SLICE_ROWS, 1.0001));
