@@ -20,8 +20,8 @@ import { AXIS, decodeInto } from '../domain/space.ts';
 import { expectLeastMs, remember, type Memory } from './earlier.ts';
 
 /**
- * Slack below a bound. Predicted times are approximations, so a predicted time may be below its bound. The slack is
- * enough for the designs of 335 random studies (`test/unit/random-studies.ts`) and of the examples, but not proven.
+ * Fraction by which a predicted time may be below its bound, because predicted times are approximations. Enough for the
+ * designs of 335 random studies (`test/unit/random-studies.ts`) and of the examples, but not proven.
  */
 const SLACK = 0.005;
 /** Slack of a single loop over sorted units, because only a sample of them is counted. Enough in 480 random studies. */
@@ -89,8 +89,7 @@ type BusyCycles = (candidate: GpuCandidate) => number;
 
 /**
  * Computes a lower bound of the times of all launches with the given values of the other axes, ms, as in
- * `Bounds.shortest`; Infinity if none can run. It is 0 if launches have nothing in common: on a CPU, and for mixed
- * designs.
+ * `Bounds.shortest`; Infinity if none can run. It is 0 on a CPU and for mixed designs.
  */
 export function shortestOfFamily(predictor: Predictor, positions: Int32Array, candidate: Candidate): number {
   positions[AXIS.launch] = 0;
@@ -149,13 +148,13 @@ function lossyCycles(candidate: GpuCandidate): number {
 }
 
 export interface SearchOptions {
-  /** The known time of another design, as if it were in the list. */
+  /** The known time of another design, ms, which counts as if the design were in the list. */
   readonly bestMs?: number;
   /** Says whether the time for the search is over. The argument says whether a valid design is known. */
   readonly isOver?: (isFound: boolean) => boolean;
   /** Number of designs at the head of the list that are predicted first. */
   readonly leading?: number;
-  /** What an earlier prediction learned. It also keeps what is learned now. */
+  /** What an earlier prediction learned. The search adds what it learns. */
   readonly memory?: Memory;
 }
 
@@ -164,7 +163,7 @@ interface Promising {
   readonly unreached: number;
 }
 
-/** Makes the bounds of a list of designs. They come closer step by step, from the fastest to compute to the closest. */
+/** Makes the bounds of a list of designs. Each step computes a closer bound, which takes longer than the last. */
 function makeClosingBounds(predictor: Predictor, designs: Uint32Array, memory: Memory | undefined) {
   const { invalidReason, ofFamily, shortest, withLoss } = boundsOf(predictor);
   const proven = new Float64Array(designs.length);
@@ -200,7 +199,7 @@ function makeClosingBounds(predictor: Predictor, designs: Uint32Array, memory: M
       remember(memory, designs[at], timeMs, proven[at]);
       isCompared ||= bound[at] > proven[at];
     },
-    /** Lists excluded designs to predict, because times were shorter than expected, or no expected time was compared. */
+    /** Lists excluded designs to predict after all: times were shorter than expected, or none has been compared. */
     listReopened(limitMs: number, isExcluded: (at: number) => boolean): readonly number[] {
       const excluded = expected.filter((at) => isExcluded(at) && proven[at] <= limitMs);
       if (excluded.length === 0) return [];
@@ -212,9 +211,8 @@ function makeClosingBounds(predictor: Predictor, designs: Uint32Array, memory: M
 
 /**
  * Predicts the designs of a list that can be within `fraction` of its fastest, one entry per design. Every other design
- * gets the time NaN, and its reason if it is invalid. The search is best first (Hart, Nilsson & Raphael 1968); after
- * some predictions the fastest time hardly improves, and the other designs follow in the order in which neighbours
- * share the most laws.
+ * gets the time NaN, and its reason if it is invalid. The search is best first (Hart, Nilsson & Raphael 1968). Later
+ * the fastest time hardly improves, so the other designs follow in the order in which neighbours share the most laws.
  */
 export function predictPromising(
   predictor: Predictor,

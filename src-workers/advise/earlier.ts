@@ -18,13 +18,13 @@ export interface Memory {
 }
 
 /**
- * How far a time may be below the expected one times the smallest seen ratio. It is not proven to be enough. In more than
- * 500 edits of six examples, no design within 1.5 % of the best was missed. In 1,800 edits of random studies, the best
- * design was missed three times, by 0.3, 0.3 and 3.7 %, and by 12 % in one of 400 edits that added a phase to the kernel.
- * The Study view predicts all designs afterwards, which corrects its answer.
+ * The fraction by which a time may be below the expected time times `lowest`. It is not proven to be enough. In more
+ * than 500 edits of six examples, no design within 1.5 % of the best was missed. In 1,800 edits of random studies, the
+ * best design was missed three times, by 0.3, 0.3 and 3.7 %, and by 12 % in one of 400 edits that added a phase to the
+ * kernel. The Study view predicts all designs afterwards, which corrects its answer.
  */
 const SLACK = 0.05;
-/** The more a bound changes, the less the earlier time says: a bound of three times as much has 20 % more slack. */
+/** The more a bound changes, the less the earlier time says: if the bound triples, times may be 20 % shorter. */
 const SLACK_EXPONENT = 0.2;
 
 export function createMemory(designs: number, earlier: KnownTimes | null): Memory {
@@ -44,7 +44,7 @@ function expectMs({ earlier }: Memory, design: number, boundMs: number): number 
   return boundMs + (earlier.timeMs[design] - earlierMs) * Math.min(1, boundMs / earlierMs);
 }
 
-/** Returns a time that a design is expected to reach, ms; 0 if the earlier prediction does not know the design. */
+/** Returns the least time that is expected of a design, ms; 0 if the earlier prediction does not know the design. */
 export function expectLeastMs(memory: Memory, design: number, boundMs: number): number {
   const expectedMs = expectMs(memory, design, boundMs);
   if (expectedMs === 0) return 0;

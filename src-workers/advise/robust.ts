@@ -22,7 +22,7 @@ export interface LeastRegret {
   readonly best: readonly number[];
   /** The designs with the smallest worst regret, the smallest first; ties by mean regret. */
   readonly designs: readonly CommonDesign[];
-  /** For each scenario, the worst regret of its best design; NaN if a scenario lacks that design, or it is invalid. */
+  /** For each scenario, the worst regret of its best design; NaN if another scenario cannot run that design. */
   readonly ownBest: readonly number[];
   readonly common: number;
 }

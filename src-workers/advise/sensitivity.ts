@@ -13,7 +13,7 @@ export interface InputTrial {
   readonly picked: readonly number[];
   /** The range in which the recommended design stays tied; an end is null if it is beyond the tried values. */
   readonly holds: readonly [number | null, number | null];
-  /** The design picked just outside `holds`, and the largest fraction of the recommended time that it saves. */
+  /** The design picked just outside `holds`, and the largest saved fraction of the recommended time on that side. */
   readonly below: TakenOver | null;
   readonly above: TakenOver | null;
 }
@@ -38,7 +38,7 @@ export interface TrialOptions {
 
 export const CANDIDATES_PER_VALUE = 12;
 const BISECTIONS = 9;
-/** Maximum number of bisections for an end of a range. One more follows if the search there finds a better design. */
+/** Maximum number of bisections for an end of a range. Another follows if the search there finds a better design. */
 const ROUNDS = 6;
 
 export interface Best {

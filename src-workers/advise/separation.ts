@@ -13,10 +13,7 @@ export interface ErrorParts {
   readonly widths: readonly number[];
 }
 
-/**
- * Standard deviation of ln(time) between launches of a block size. In Hasan's Table 2, 80 % of the predictions err by
- * less than 2.9 %.
- */
+/** Standard deviation of ln(time) between launches of a block size: 80 % err by less than 2.9 % (Hasan, Table 2). */
 const LAUNCH_WIDTH = Math.log1p(0.029) / normalQuantile(0.9) / Math.SQRT2;
 
 export interface ErrorPlace {
@@ -26,8 +23,7 @@ export interface ErrorPlace {
 }
 
 /**
- * Lists the parts of the errors of designs: for how a design takes its work, for its block size, and for the design
- * alone.
+ * Lists the parts of each design's error: for how it takes its work, for its block size, and for the design alone.
  * @param fractions a table over pairs of places (`TieTable`): four of five measured pairs have at most this error
  */
 export function errorParts(
@@ -95,8 +91,8 @@ export interface Measuring {
 }
 
 /**
- * Finds a few designs, such that the best of them is expected to be near the best of all. Each further design is the
- * one that gains the most after those before it. Measurements count as exact.
+ * Finds a few designs of which the best is expected to be near the best of all. Each further design is the one that
+ * gains the most after those before it. Measurements count as exact.
  */
 export function designsToMeasure(
   samples: readonly Float64Array[],

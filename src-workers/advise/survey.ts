@@ -60,8 +60,8 @@ export function surveyDesigns(predictor: Predictor, part: DesignPart, ties: TieT
 }
 
 /**
- * Finds only the fastest design of a part, if it is not slower than the known time of another design. Most other designs
- * are not predicted, so ties and cells stay unknown.
+ * Finds only the fastest design of a part, unless it is slower than `bestMs`. Most other designs are not predicted, so
+ * ties and cells stay unknown.
  */
 export function surveyFastest(predictor: Predictor, part: DesignPart, options: SearchOptions = {}): Survey {
   const designs =

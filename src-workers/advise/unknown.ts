@@ -22,7 +22,7 @@ export type Laws = Readonly<Record<string, Quantiles>>;
 export interface UnknownField {
   readonly field: KernelField;
   readonly of: number;
-  /** Whether the study states an uncertain value, to which the law is then shifted. */
+  /** Whether the study states a value, which is uncertain too. Values are then drawn around it. */
   readonly stated: boolean;
 }
 

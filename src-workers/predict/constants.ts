@@ -6,20 +6,17 @@
 
 /** A tail with this probability no longer matters, even for the longest life of a million blocks. */
 export const NEGLIGIBLE_LIFE = 1e-9;
-/** Edges of a sampled law at quantiles of its groups' depths. */
+/** Number of edges that follow the depths of groups, in the laws of sampled blocks and of sorted windows. */
 export const GROUP_EDGES = 24;
 /** Maximum number of atoms of a law. More atoms change a mean depth by less than 0.1 %. */
 export const MAX_POINTS = 512;
-/** Rounds of independent lanes that are followed. Later rounds count as much as the last of them. */
+/** Rounds of independent lanes that are followed one by one. Each later round counts as much as the last of these. */
 export const FOLLOWED_ROUNDS = 32;
-/** A larger window counts as a full sort. Its loss is below 1.001 for any group that fits a device. */
+/** A larger window counts as a full sort: its loss is below 1.001 for any group that fits a device. */
 export const LARGEST_WINDOW_UNITS = 2 ** 20;
 export const MAX_LAW_GROUPS = 2 ** 11;
 
-/**
- * The shortest time of a kernel on a device whose launches were not measured, ms. Assumed: an empty kernel takes 2 to 3
- * µs on current devices.
- */
+/** Shortest kernel on a device whose launches were not measured, ms. Assumed: an empty kernel takes 2 to 3 µs. */
 export const LAUNCH_FLOOR_MS = 0.0025;
 /**
  * Achieved bandwidth divided by the bandwidth of the data sheet, for a device without a measured value. Assumed: the
@@ -33,7 +30,7 @@ export const LAUNCH_BYTES = 2 ** 10;
 /** Size of a pace with its table of cycles, bytes: an upper bound, because most paces never make the table. */
 export const PACE_BYTES = 1536;
 export const ORDER_BYTES = 2 ** 10;
-/** Time to order units, and to compute all launches of the order again. Only the magnitude matters. */
+/** Time to order units and to compute all launches of this order again. Only the magnitude matters. */
 export const ORDER_MS = 50;
 /** Maximum number of entries in the ordered lengths of a CPU. Partitions read all of them for every number of cores. */
 export const MAX_ENTRIES = 2 ** 20;

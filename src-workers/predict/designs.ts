@@ -98,7 +98,6 @@ export interface PlayableDesign extends Omit<Dealing, 'units'> {
   readonly device: GpuDevice;
   readonly balancing: LockstepBalancing;
   readonly unitsPerThread: number;
-  /** More than 1 if the threads of a unit span several thread groups, which run in step. */
   readonly threadGroupsPerGroup: number;
   readonly residentBlocks: number;
   /** Iterations that every group runs in addition to its share of the items, if slots take even shares. */
@@ -120,10 +119,7 @@ export interface PlayableLaunch {
   readonly design: PlayableDesign;
 }
 
-/**
- * Lists the launches of a design in the order in which they run, one for each class of a mixed design; none if the
- * design is invalid or runs on a CPU.
- */
+/** Lists the launches of a design in order, one for each class of a mixed design; none if it is invalid or on a CPU. */
 export function listPlayableLaunches(whole: Predictor, index: number): readonly PlayableLaunch[] {
   const { candidate } = examineDesign(whole, index);
   if (candidate.invalid !== 0) return [];

@@ -103,9 +103,9 @@ function explainLaunch(candidate: GpuCandidate): Breakdown {
   const unitsPerLane = plan.units / device.threadGroupWidth / device.multiprocessors;
   const unitMs = unitsPerLane * (alone + phaseDemand(device, plan.kernel.unit).issueCycles) * toMs;
   const ideal = Math.min(cooperating, Math.max(unitMs, (roundsMs * transfer(useful)) / spills));
-  // The time of a round, per group, if all resident groups stayed active to the end of the launch.
   const { pipeline } = pace;
   const cycles = pace.getCycles();
+  // The time of the launch, ms, if this number of groups stayed active on a multiprocessor to the end.
   const msWith = (active: number): number =>
     spilledMs *
     Math.max(
@@ -117,7 +117,7 @@ function explainLaunch(candidate: GpuCandidate): Breakdown {
   // The first wave is never refilled, so the tail of its blocks belongs to the last wave.
   const refilled = Math.max(0, 1 - groups / groupsPerMultiprocessor);
   const { meanBlock, meanGroup } = timed.launch.residency.block;
-  // Mean fraction of a block's groups that are active while the block holds its slot.
+  // Mean number of active groups, because a group is active for only a part of the life of its block.
   const busy = Math.max(1, active * (meanBlock > 0 ? meanGroup / meanBlock : 1));
   const balancingMs = computeBalancingMs(candidate) + timed.fetchingMs;
   const withStackMs = timed.timeMs - balancingMs;

@@ -14,7 +14,6 @@ import { computeIterationFactor } from './launch-costs.ts';
 import type { SharedByCaps } from './tables.ts';
 import type { CycleTable } from './time/cycles.ts';
 
-/** `null` if the candidate fetches nothing. */
 function getFetchCost(candidate: GpuCandidate, { depths: { means, scale } }: SharedByCaps): FetchCost | null {
   if (!means.fetches) return null;
   const { workingBlocks, shape, device } = candidate;

@@ -14,8 +14,7 @@ import type { Candidate, GpuCandidate } from './design/candidate.ts';
 import { preparePipeline } from './predictor.ts';
 
 /**
- * Cycles between the starts of two blocks on an NVIDIA device that was not measured. Assumed, as measured on an H100
- * (test/data/measured/README.md).
+ * Assumed cycles between two block starts on an NVIDIA device: as measured on an H100 (test/data/measured/README.md).
  */
 const BLOCK_START_CYCLES = 1.2;
 

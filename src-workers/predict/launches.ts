@@ -28,8 +28,6 @@ import type { BlockLaw } from './time/law.ts';
 import { makePlainLaunch, type TimedLaunch } from './time/regimes.ts';
 import { makeResidency, makeResidencyOnDemand, type Residency } from './time/residency.ts';
 
-/** The launch of a design: independent blocks of a depth law, or blocks to which its listed units are dealt. */
-
 export function makeLaunch(candidate: GpuCandidate, { laws, shorter, fullerBlocks }: DepthOfDesign): TimedLaunch {
   const { balancing, workingBlocks, meanUnitsPerThread, device } = candidate;
   if (laws === null || isSorted(balancing)) return timeDealtLaunch(candidate);
@@ -44,7 +42,7 @@ function getResidency(candidate: GpuCandidate, laws: DepthLaws): Residency {
   const { groupsPerBlock: W, residentBlocks } = shape;
   const { axes } = predictor.plan;
   const slotsPerBlock = axes.blockThreads[blockAt] / threadsPerUnit;
-  // Lanes that fetch are full until the units run out, and lanes with even shares are equally long.
+  // Groups that fetch are full until the units run out, and the lanes of even shares are equally long.
   const isFull = balancing.kind === 'dynamic-fetch' || isEvenShare(balancing);
   const lastFilled = isFull ? 1 : slotsPerBlock / unitsPerGroup - (W - 1);
   const { getCycles, schedulers } = getPace(candidate);

@@ -95,7 +95,7 @@ function takesTurns({ predictor, loopAt, meanUnitsPerThread, unitsPerGroup }: Gp
 
 /**
  * Computes the minimum number of cycles for the work of a launch, at the best rate of its multiprocessors. In one wave
- * of draws, one multiprocessor may hold one block more than the mean.
+ * of draws, the multiprocessor with the most blocks decides.
  */
 export function computeBusyCycles(candidate: GpuCandidate, iterations = countWorkIterations(candidate)): number {
   const { workingBlocks, shape, meanUnitsPerThread, device } = candidate;

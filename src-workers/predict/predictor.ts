@@ -21,9 +21,7 @@ import { getGivenOrder, type SweepPlan } from './plan.ts';
 import type { Allowed, Caches, Predictor } from './tables.ts';
 
 const PACE_MS = 0.005;
-/**
- * The longest unit counts as certainly below, or above, a gap between two lengths if the other case is less probable.
- */
+/** The longest unit counts as certainly on one side of a gap between lengths if the other side is less probable. */
 const OPEN_PROBABILITY = 1e-3;
 
 /** @param caches caches of another predictor whose plan has the same units (see `Predictor`) */
@@ -157,7 +155,7 @@ export function getTiledPredictor(predictor: Predictor, tile: Tile): Predictor {
   });
 }
 
-/** The smallest kind of array, because many other orders are derived from a given order. */
+/** Keeps a given order in the smallest kind of array, because many other orders are derived from it. */
 const getCompact = keptWith(compactNumbers);
 
 const getLaneLaw = createOwnedCache<LengthLaw, number, LengthLaw>(

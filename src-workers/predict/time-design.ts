@@ -16,8 +16,6 @@ import { computeAloneCycles, computeBusyCycles } from './least-cycles.ts';
 import type { Predictor } from './tables.ts';
 import { findRegime, type TimedLaunch } from './time/regimes.ts';
 
-/** Depth of a group (`depths.ts`) → dealing (`launches.ts`) → time of the launch. See README.md. */
-
 export interface TimedDesign {
   timeMs: number;
   meanLoss: number;

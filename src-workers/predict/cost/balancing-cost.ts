@@ -12,8 +12,8 @@ const KEY_BYTES = 4;
 const INDEX_BYTES = 4;
 
 /**
- * Digit passes of a radix sort of 32-bit keys by 8 bits, after one that reads the keys for all histograms. Each pass
- * reads and writes every key and index (Adinets, Merrill, "Onesweep", 2022, arXiv:2206.01784).
+ * Passes of a radix sort of 32-bit keys by digits of 8 bits, after one pass that counts all digits. Each pass reads and
+ * writes every key and index (Adinets, Merrill, "Onesweep", 2022, arXiv:2206.01784).
  */
 const RADIX_PASSES = 4;
 

@@ -4,10 +4,7 @@ import type { PipelineParameters } from '../../domain/kernel.ts';
 import { cyclesPerIteration } from '../../models/pipeline/soft-saturation.ts';
 import type { CycleTable } from '../time/cycles.ts';
 
-/**
- * Atomic additions to one address per cycle of the whole device. Measured on an H100 (test/data/measured/README.md),
- * and assumed for every device.
- */
+/** Atomic additions to one address per cycle of a device: those of an H100 (test/data/measured), assumed for all. */
 export const ADDITIONS_PER_CYCLE = 0.68;
 
 /** nvcc, and LLVM for AMD devices, merge the additions of a thread group's lanes (one ATOMG on sm_90). */
@@ -20,7 +17,7 @@ export const mergesAdditions = ({ vendor }: Pick<GpuDevice, 'vendor'>): boolean 
  */
 const LATENCY_SHARE = 0.5;
 
-/** The cost of fetching, in cycles of the pipeline: all cycles are divided by the launch's iteration factor. */
+/** The cost of fetching, in cycles of the pipeline: the cycles of the launch divided by its iteration factor. */
 export interface FetchCost {
   /** Cycles before the first iteration, when all fetchers of the device access the counter at once. */
   readonly startCycles: number;
@@ -37,10 +34,7 @@ export interface FetchingPhase {
   readonly counterCycles: number;
 }
 
-/**
- * @param iterationFactor time of an iteration of the launch divided by the time of an iteration of the pipeline; it
- * does not lengthen fetches
- */
+/** @param iterationFactor by which the launch multiplies all cycles of the pipeline, so it divides those of fetches */
 export function computeFetchCost(
   device: GpuDevice,
   { fetchers, iterations, events, additions, last }: GroupFetches,

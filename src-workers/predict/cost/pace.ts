@@ -23,20 +23,14 @@ import { countActiveLanes } from './active-lanes.ts';
 import { isOneLoop, getMeanRound } from './mean-round.ts';
 import { added, computePhaseDemands, computeStepFactor, times } from './phases.ts';
 
-/**
- * Cost of one iteration of a launch, and the number of such iterations that each other phase of the kernel is worth
- * (README.md, The cost of an iteration and of the other phases).
- */
+/** The cost of an iteration, and of the other phases in iterations: see README.md. */
 
-/** If issue has a smaller share in the cycles of one more group, schedulers are assumed to have no effect. */
+/** If issue has a smaller share than this in the cycles of one more group, schedulers are assumed to have no effect. */
 const LEAST_ISSUE_SHARE = 0.05;
-/**
- * If a setup is a smaller part of the iterations until the next one, it is rounded in the steps of this part, so that
- * launches share laws.
- */
+/** A setup below this part of the iterations between setups is rounded more coarsely, so that launches share laws. */
 const SMALL_SETUP = 1 / 8;
 
-/** Above this number of rounds, a phase that runs once per thread has no weight. */
+/** More rounds count as this many: a phase that runs once per thread then has little weight. */
 const MOST_ROUNDS = 64;
 
 /** Rounds to one of four values per power of two, so that launches share laws and tables. */
@@ -47,7 +41,7 @@ function roundToScale(rounds: number): number {
   return Math.round(rounds / step) * step;
 }
 
-/** A family (all launches of one block size and register cap) gets a lower bound: full multiprocessors, many rounds. */
+/** A family (launches of one block size and register cap) gets a lower bound: full multiprocessors, many rounds. */
 export function getPace(candidate: GpuCandidate): Pace {
   if (candidate.pace) return candidate.pace;
   const { device, balancing } = candidate;
@@ -116,7 +110,7 @@ function getPlainPace(candidate: GpuCandidate, isSingle: boolean, isFetching: bo
 }
 
 /**
- * Rounds a setup so that launches share laws: to five binary digits, or less finely if it is small (`SMALL_SETUP`).
+ * Rounds a setup so that launches share laws: to five binary digits, or more coarsely if it is small (`SMALL_SETUP`).
  * @param iterations iterations for which a group runs between two setups
  */
 function roundSetup(setup: number, iterations: number): number {
@@ -134,7 +128,7 @@ function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number,
   const width = device.threadGroupWidth;
   const cap = axes.registerCap[candidate.capAt];
   const measured = plan.pipeline[device.id] !== undefined;
-  // Measured issue cycles contain the traffic, which only scales them. Derived cycles have theirs in `transfer`.
+  // Measured issue cycles contain the traffic, so the bytes only scale them. Derived ones get it as `transfer`.
   const step = preparePipeline(plan, device, cap, measured ? shape.bytesPerIteration : 0);
   const isSingle = isOneLoop(candidate);
   const cost =
@@ -255,7 +249,6 @@ function getSchedulers({ schedulers }: PipelineParameters, threadGroups: number,
  * Finds the minimum of t(w) / w over 1 to `groups` active work groups. The quotient falls from one full round of the
  * schedulers to the next, and within a round it is smallest at one end.
  * @param count schedulers that count their groups separately; t is linear between their full rounds, up to `most`
- * groups
  */
 function findBestRate(
   pipeline: PipelineParameters,
@@ -280,8 +273,7 @@ function findBestRate(
 
 /**
  * Computes the fraction of a unit's loads that wait for device memory, 0…1. Neighbouring units share sectors: groups
- * that start together all wait for them, and later rounds find most of them fetched. Half of a unit's bytes are assumed
- * to be reads.
+ * that start together wait for them, and later rounds find most of them fetched. Half of the bytes count as reads.
  */
 function computeMissShare(
   { unit, refill }: KernelProfile,

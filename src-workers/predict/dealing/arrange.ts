@@ -8,7 +8,7 @@ import { threadBudget } from '../memory.ts';
 import { repeatUnits } from '../ordered.ts';
 import type { GivenBalancing, GivenOrder } from './given.ts';
 
-/** Units of a given order that are arranged to represent all of them, or the number of lengths if that is larger. */
+/** Number of arranged units that represent all units of a given order; the number of lengths if that is larger. */
 const GIVEN_UNITS = 2 ** 18;
 
 /** Keyed by the lengths of a workload, then units and balancing. All devices, kernels and setups share the orders. */

@@ -32,10 +32,7 @@ export interface UnitOrder {
   lengthAt(position: number): number;
   readonly lengthsInto?: (out: Float64Array, position: number, count: number) => void;
   longestSum(first: number, count: number, stride: number): number;
-  /**
-   * Whether the lengths of `count` units never decrease. A nested and a flattened loop then take equally long, apart
-   * from setup.
-   */
+  /** Whether the lengths of `count` units never decrease, so that the form of the loop matters only for the setup. */
   ascends(first: number, count: number, stride: number): boolean;
 }
 
@@ -68,7 +65,7 @@ export interface DealingScratch {
   count: number;
 }
 
-/** Whole iterations below this have an entry each, because most starts are small and a set would be slower. */
+/** Each whole iteration below this has an entry of its own, because most starts are small and a set would be slower. */
 const SMALL_STARTS = 4096;
 const MAX_GROUP = 2 ** 31 - 1;
 /** Initial capacity of the set of starts beyond the small ones. Most groups need less. */

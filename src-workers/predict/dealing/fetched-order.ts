@@ -12,8 +12,7 @@ const LAST_LIVES = 2 ** 16;
 
 /**
  * Prepares the simulation of groups that fetch from an order.
- * @param fetch number of consecutive units that a lane fetches at once; `group` if a group fetches one unit for each
- * lane, and these units end together
+ * @param fetch number of consecutive units that a lane fetches at once; with `group`, a group fetches one for each lane
  */
 export function readFetchedOrder(order: GivenOrder, fetch: number | 'group', unitsPerGroup: number): FetchedOrder {
   // A group that fetches for its lanes is simulated as a single lane. Each unit of that lane is the longest of n units.
@@ -77,7 +76,7 @@ function createFetchingGroup(fetched: Fetched, unitsPerLane: number, setupIterat
 
 interface PlayedFetches {
   readonly fetches: number;
-  /** Number of iterations after which any lane of a group found no unit. */
+  /** Number of iterations, summed over the groups, after which any lane found no unit. */
   readonly lastFetches: number;
   readonly before: Float64Array;
   /** Iterations from each fetch until the units run out. */

@@ -58,8 +58,7 @@ export interface GivenLaunch {
 }
 
 /**
- * Deals units in a given order to all blocks of a launch, or to evenly spread blocks if there are too many or if a
- * sample is enough.
+ * Deals units in a given order to all blocks of a launch or, if they are too many or a sample is enough, to some.
  * @param meanLength mean length of the units, iterations
  */
 export function computeGivenLaunch(
@@ -164,8 +163,7 @@ interface ChosenBlocks {
 /**
  * Chooses all blocks if there are few of them, and evenly spread blocks if there are too many. If a sample is enough,
  * it contains the blocks with the longest units. Its other blocks are evenly spread, separately over the blocks with
- * one more round and over the remaining blocks. They span whole repetitions of the lengths, so that all lengths are
- * equally frequent.
+ * one more round and over the remaining blocks. They span whole repetitions, so that all lengths are equally frequent.
  */
 function chooseBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): ChosenBlocks {
   const { units, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, loop } = dealing;
@@ -286,8 +284,7 @@ function countRoundsEach(rounds: number, lookups: number): number {
 
 /**
  * Computes the depths of the groups of some blocks, block by block, for nested loops without setup. Groups start at
- * multiples of a divisor of n, usually of n itself, so the longest unit of each run of that many units is computed
- * once.
+ * multiples of a divisor of n, usually of n itself, so the longest of each run of that many units is computed once.
  */
 function computeNestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32Array): Float64Array {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G } = dealing;

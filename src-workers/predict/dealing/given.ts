@@ -159,10 +159,7 @@ export function getLossOfGroups(order: GivenOrder, n: number): GivenLoss {
   return getOrMake(losses, n, () => computeLossInOrder(lengths, part === 1 ? units : lengths.length, n, work));
 }
 
-/**
- * Computes the losses of groups of n consecutive units, exact to rounding. Of a last group with fewer units, only the
- * lanes of these units count.
- */
+/** Computes losses of groups of n consecutive units, exact to rounding. In the last group, only filled lanes count. */
 export function computeLossInOrder(lengths: CompactNumbers, units: number, n: number, unpadded = lengths): GivenLoss {
   const kept = lengths.length;
   const groups = Math.ceil(units / n);

@@ -6,7 +6,7 @@ import { sumLongest, type Dealing, type UnitOrder } from './deal.ts';
 
 /** Maximum number of lengths that are kept of a sorted order (see `SortedOrder`). */
 const ORDER_LENGTHS = 2 ** 18;
-/** The longest units that are kept if not every length of a sorted order is kept. */
+/** Number of the longest units that are kept one by one if a sorted order does not keep every length. */
 const LONGEST_UNITS = 4096;
 
 /**

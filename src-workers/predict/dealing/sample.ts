@@ -29,7 +29,7 @@ const LONGEST_SAMPLED_BLOCKS = 16;
 const LONGEST_SPACING = 0.25;
 /** Steps per iteration to which the bounds of candidates are rounded. Chosen: closer candidates are equally good. */
 const BOUND_STEPS = 16;
-/** Groups of a block that are computed if depths rise steadily from group to group. */
+/** Steps from the first to the last computed group of a block, if depths rise steadily from group to group. */
 const STEADY_GROUPS = 4;
 
 export interface SampledBlocks {

@@ -9,7 +9,6 @@ import { threadBudget } from '../memory.ts';
  * in the tile, and tiles row by row in the image. Slots beyond its edges have units of length 0.
  */
 
-/** The slots of a block: `width` side by side, `height` above one another. Both are ≥ 1. */
 export interface Tile {
   readonly width: number;
   readonly height: number;

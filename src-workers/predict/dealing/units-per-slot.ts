@@ -1,10 +1,10 @@
 /** Up to this many units per slot, slots with one additional unit are computed separately. */
 const COUNTED_UNITS = 12;
-/** Laws per factor of two in the units per slot beyond `COUNTED_UNITS`. Each represents means up to 6 % away. */
+/** Laws per factor of two in the units per slot beyond `COUNTED_UNITS`. Each represents numbers up to 6 % away. */
 const DEALT_STEPS_PER_OCTAVE = 6;
-/** Laws per factor of two in the rounds of buckets. Each represents means up to 3 % below its own. */
+/** Laws per factor of two in the rounds of buckets. Each represents numbers up to 3 % smaller. */
 const BUCKET_STEPS_PER_OCTAVE = 32;
-/** Laws per factor of two in the fetched units per slot. Each represents means up to 3 % away. */
+/** Laws per factor of two in the fetched units per slot. Each represents numbers up to 3 % away. */
 const FETCHED_STEPS_PER_OCTAVE = 12;
 /** Blocks with one unit less (the last ones) get no separate law if they are at most this fraction of all blocks. */
 const NEGLIGIBLE_BLOCKS = 1 / 64;
@@ -56,7 +56,7 @@ export function tabulateRounds(meanUnits: number): TabulatedUnits {
 
 /** Tabulates units per slot that are fetched; not necessarily a whole number. */
 export function tabulateFetches(meanUnits: number): TabulatedUnits {
-  // A slot sometimes has a unit even if the mean is below one.
+  // A slot that has units has at least one, even if the mean over the slots is below one.
   const key = Math.max(0, Math.round(Math.log2(meanUnits) * FETCHED_STEPS_PER_OCTAVE));
   const units = 2 ** (key / FETCHED_STEPS_PER_OCTAVE);
   return { units, scale: meanUnits / units, key };

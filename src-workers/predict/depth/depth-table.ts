@@ -54,8 +54,8 @@ function makeTable(source: StepLaw): DepthTable {
 }
 
 /**
- * Picks values in even steps of a sum of four terms: the laws of one and of many groups, the logarithm of the survival
- * of many, and half the value.
+ * Picks values in even steps of a sum: the laws of one and of many groups, the log survival of many, and half the
+ * value.
  */
 function pickValues(values: Float64Array): Int32Array {
   const n = values.length;

@@ -12,11 +12,11 @@ const SMOOTH_DRAWS = 256;
 const TRANSFORM_POINTS = 1024;
 /** A larger skewness of a Pearson III law is reduced to this, because the grid of normal quantiles is too coarse. */
 const LARGEST_SKEWNESS = 4;
-/** Below this base of Wilson and Hilferty's cube, the cube counts as 0, far below the rounding error of a sum. */
+/** If its base is below this, Wilson and Hilferty's cube counts as 0: it is far below the rounding error of a sum. */
 const LOWEST_CUBE_BASE = 1e-4;
 /** −ln of the probability that a sum lies beyond one end of its window. Chosen: e⁻²³ is 1e-10, as for depths. */
 const WINDOW_INFORMATION = 23;
-/** The search for a window ends once a step leaves more than this fraction of its width. Chosen: this saves time. */
+/** The search for a window ends once a step leaves more than this fraction of the window. Chosen: this saves time. */
 const WORTHWHILE_WINDOW = 0.99;
 
 /** `values` strictly increase, and `survival[i]` = P(X > values[i]), so the last entry is 0. */
@@ -371,7 +371,7 @@ function addByTransform(terms: readonly SumTerm[], countLists: readonly (readonl
       sum.margin = Math.ceil(Math.min(sum.draws, 3.5 * Math.sqrt(sum.draws)) + 1);
       step = Math.max(step, (sum.high - sum.low) / (TRANSFORM_POINTS - 2 - 2 * sum.margin));
     }
-    // Sums often reach the ends of the widest law, where units run to a limit, so both ends must lie on the lattice.
+    // If units run to a limit, sums often reach both ends of the widest law, so both ends must lie on the lattice.
     const widest = Math.max(...terms.map(({ law }) => law.values[law.values.length - 1] - law.values[0]));
     step = Math.max(step, widest / Math.max(1, Math.floor(widest / step)));
   }
@@ -449,7 +449,7 @@ function makeLatticeLaw(masses: Float64Array, part: number, origin: number, star
   return { values, survival: survivalFrom(scaled) };
 }
 
-/** Masses on the lattice from the law's first value, wrapped to the transform's size, with the same mean. */
+/** Moves masses onto the lattice from the law's first value, wrapped to the transform's size, with the same mean. */
 function computeLatticeMasses({ values, survival }: DiscreteLaw, step: number): Float64Array {
   const cells = massScratch.fill(0);
   let above = 1;

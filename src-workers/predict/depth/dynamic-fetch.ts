@@ -32,7 +32,7 @@ const TIME_REACH = 6.4;
  */
 export class Renewals {
   readonly step: number;
-  /** A lane that fetches an empty unit fetches again at once. */
+  /** Probability of an empty unit, after which a lane fetches again at once. */
   readonly emptyProbability: number;
   readonly mean: number;
   readonly variance: number;

@@ -4,10 +4,7 @@ import type { DiscreteLaw } from './discrete-law.ts';
 export interface FetchedOrder {
   /** Mean loss of the units that a group fetches for all its lanes; `null` if each lane fetches its own units. */
   readonly meanLoss: number | null;
-  /**
-   * @param unitsPerLane > 0
-   * @param setupIterations setup before each unit, for which the other lanes of the group wait
-   */
+  /** @param setupIterations setup before each unit, for which the other lanes of the group wait */
   group(unitsPerLane: number, setupIterations: number): FetchingGroup;
 }
 

@@ -37,7 +37,7 @@ export interface WeightedLaw {
   readonly law: DiscreteLaw;
 }
 
-/** Laws for whole blocks, on common values. All groups of a block have the same law, which is one of the `parts`. */
+/** Weighted laws on common values. Each of the `parts` is the law of all lanes, or of all groups, of some blocks. */
 export interface LaneLaws {
   readonly parts: readonly WeightedLaw[];
   readonly values: Float64Array;

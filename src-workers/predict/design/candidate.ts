@@ -177,7 +177,7 @@ export function examineDesign(
 
 /**
  * Finds the reasons that make all launches with the same values of the other axes invalid.
- * @param positions with the first launch; if there is a GPU, the first launch of a GPU
+ * @param positions with the first launch or, if there is a GPU, the first launch of a GPU
  */
 export function examineFamily(whole: Predictor, positions: Int32Array, candidate: Candidate): void {
   countStep();

@@ -2,8 +2,7 @@ import { take, type Arena } from './arena.ts';
 
 /**
  * Activity of identical block slots in virtual time, if no new block replaces a block that has ended. Virtual time is
- * divided into cells. Each cell has one record of `CELL_FIELDS` numbers, and every probability in it is the mean over
- * the cell.
+ * divided into cells. Each cell has a record of `CELL_FIELDS` numbers. Probabilities are means over the cell.
  */
 export interface ActivityProfile {
   readonly groupsPerBlock: number;

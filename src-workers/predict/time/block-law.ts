@@ -29,13 +29,12 @@ import type { BlockLaw } from './law.ts';
 const BULK_CELLS = 3;
 /** Cells for each factor of e in the upper tail of a block's life. */
 const TAIL_CELLS = 0.5;
-/** The widest cell, as a fraction of E[B]. */
+/** A cell is at most this fraction of E[B] wide or, if larger, the next fraction of the time at which it begins. */
 const WIDEST_CELL_OF_BLOCK = 0.2;
-/** The widest cell, as a fraction of the time since the last dispatch. */
 const WIDEST_CELL_OF_TIME = 0.5;
 /** Two ages of a block share a record if their shares of active groups differ by less than this. */
 const AGE_STEP = 0.1;
-/** Edges of a sampled law at quantiles of its blocks' lives. */
+/** Number of edges of a sampled law at quantiles of the lives of its blocks. */
 const BLOCK_EDGES = 48;
 const SAMPLE_QUANTILES = 128;
 
@@ -310,7 +309,7 @@ function chooseCellEdges(arena: Arena, rows: Float64Array, meanBlock: number): F
   return edges;
 }
 
-/** The integrals up to the first `count` edges of the cells for a block of this age, valid until the next call. */
+/** Writes the integrals of `writeIntegralsInto` up to the first `count` cell edges into memory that all calls share. */
 export function computeIntegrals(law: BlockLaw, age: number, count: number): Float64Array {
   if (integrals.length < 3 * count) integrals = new Float64Array(6 * count);
   writeIntegralsInto(integrals, law, age, law.edges, count);

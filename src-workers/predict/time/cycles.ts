@@ -37,8 +37,7 @@ export function findMostCompeting(groups: number, schedulers: Schedulers, cycles
 }
 
 /**
- * Tabulates t(w). If each of q schedulers counts its own groups, only multiples of q occur above q, and any other w is
- * a mean of them.
+ * Tabulates t(w). If q schedulers count their own groups, only multiples of q occur above q; other w are means of them.
  */
 export function tabulateRounds(most: number, q: number, cyclesOf: (groups: number) => number): CycleTable {
   const table = new Float64Array(most + 1);

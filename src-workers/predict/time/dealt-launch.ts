@@ -108,8 +108,8 @@ export function computeOrderedLaunch(
   const { groupsPerBlock, gridBlocks } = dealing;
   const isPlaced = !startsInOrder && everyBlock && canListBlocks(dealing);
   // A law represents blocks that start in random order, unless each block matters. It represents blocks that start in
-  // order if they are many and no parts have longer ones. The last block does not count, as it may be partly empty.
-  // Adding up the lanes of a flattened loop takes longer, so such a loop is played only up to half as many groups.
+  // order if they are many and no part has longer ones. The last block does not count, because it may be partly empty.
+  // Adding up the lanes of a flattened loop takes longer, so it is played only up to half as many groups.
   const played = dealing.loop === 'nested' ? PLAYED_GROUPS : PLAYED_GROUPS / 2;
   if (!isPlaced && (!startsInOrder || (gridBlocks - 1) * groupsPerBlock >= played)) {
     if (!startsInOrder || !hasTrend()) {

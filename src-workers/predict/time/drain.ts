@@ -238,8 +238,7 @@ function computeLogNone(longer: number, active: number): number {
 const maxima: number[] = [0, 0];
 
 /**
- * E[max of n standard normals], up to 5 % too large for n = 2 and 1 % from n = 7 on (Blom 1958: the quantile at
- * (n − 3/8)/(n + 1/4)).
+ * E[max of n standard normals] by Blom (1958): the (n − 3/8)/(n + 1/4) quantile, at most 5 % too large, 1 % from n = 7.
  */
 export function estimateNormalMaximum(n: number): number {
   return (maxima[n] ??= normalQuantile((n - 0.375) / (n + 0.25)));

@@ -2,9 +2,8 @@ import { CELL_FIELDS, GROUP, PAIR, WIDTH, type ActivityProfile } from './activit
 import { estimateNormalMaximum } from './drain.ts';
 
 /**
- * How differently the schedulers of a multiprocessor are loaded by one block. On each scheduler that the block uses,
- * the sum S of the depths of its groups is the scheduler's work, and the longest depth D its time in the block,
- * iterations.
+ * How differently the schedulers of a multiprocessor are loaded by one block. On each scheduler that the block uses, S
+ * is the sum of the depths of its groups (its work, iterations), and D the longest depth (its time).
  */
 export class SchedulerShares {
   readonly schedulers: number;

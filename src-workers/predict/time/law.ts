@@ -68,7 +68,7 @@ export interface Renewal {
   /** The first i > 0 at which a life can end. */
   readonly firstMass: number;
   readonly lastMass: number;
-  /** For each i, the means of P(group active) and P(two groups active) in cell i, and the sum of the first before i. */
+  /** For each cell: means of P(group active) and of P(two groups active), and the sum of the former before the cell. */
   readonly ages: Float64Array;
   /** Means over the slots at every `pointsPerSample`-th point; `SAMPLE_FIELDS` numbers each. Valid below `sampled`. */
   samples: Float64Array;
@@ -81,9 +81,9 @@ export interface Renewal {
 export interface Dispatch {
   /** Phases of the time up to the dispatch: `PHASE_FIELDS` numbers each. */
   readonly phases: Float64Array;
-  /** Means over a slot's earlier blocks, in each later cell: P(block), P(group) and P(two groups) active. */
+  /** In each later cell, the sums over a slot's earlier blocks of P(block), P(group) and P(two groups) active. */
   readonly left: Float64Array;
-  /** `left` as a profile, with the blocks that start at the point itself added (`startedThere` per slot). */
+  /** `left` as a profile, with the blocks that start at the dispatch itself (`startedThere` per slot). */
   readonly profile: ActivityProfile;
   startedThere: number;
 }

@@ -2,7 +2,7 @@ import { createScratch } from '../../numeric/scratch.ts';
 import type { ListedBlocks, PlacedBlocks } from '../dealing/blocks.ts';
 import { countCompeting, interpolateCycles, ONE_SCHEDULER, type CycleTable, type Schedulers } from './cycles.ts';
 
-/** In a wave of known blocks, the time of this many schedulers is computed in full: the slowest by an estimate. */
+/** Number of schedulers whose time is computed in full in a wave of known blocks: those with the longest estimates. */
 const SLOWEST_CANDIDATES = 6;
 
 const slowest = { scheduler: new Int32Array(SLOWEST_CANDIDATES), estimate: new Float64Array(SLOWEST_CANDIDATES) };
@@ -25,8 +25,7 @@ export function computePlacedCycles(
 
 /**
  * Computes the time in cycles in which the slowest scheduler finishes the blocks that its multiprocessor holds. The
- * k-th held block is on multiprocessor k mod M. The time is computed in full only for the schedulers with the longest
- * estimates.
+ * k-th held block is on multiprocessor k mod M. Only the schedulers with the longest estimates are computed in full.
  * @param held indices of the held blocks, at least one
  * @param elapsed iterations that each held block has already run; `null` if all blocks start now
  * @param clocks cycles that each scheduler has already run, multiprocessor by multiprocessor; `null` for 0

@@ -30,13 +30,12 @@ export interface TimedLaunch extends Wave {
 
 export interface Regime {
   readonly id: RegimeId;
-  /** Whether this way fits the launch, provided that no earlier way in the table does. */
+  /** Whether the regime fits the launch, provided that no earlier regime does. */
   when(launch: TimedLaunch): boolean;
-  /** The expected time, cycles. */
   cycles(launch: TimedLaunch): number;
 }
 
-/** The first way that fits is used. Titles, sources and accuracies for the interface are in `domain/regime.ts`. */
+/** The first regime that fits is used. Titles, sources and accuracies for the interface are in `domain/regime.ts`. */
 export const REGIMES: readonly Regime[] = [
   { id: 'given-order', when: ({ inOrder }) => inOrder !== null, cycles: computeGivenOrderCycles },
   { id: 'known-blocks', when: ({ placed }) => placed.length > 0, cycles: computePlacedBlocksCycles },

@@ -8,12 +8,12 @@ import type { BlockLaw, Dispatch, Renewal } from './law.ts';
  * designs: below 2, the step that the last wave of equal blocks makes is missed; above 3, nothing changes.
  */
 const SMEARED = 3;
-/** Mean residual lives after which ages of blocks count as stationary. Fitted on 500 random designs. */
+/** Number of mean residual lives after which ages of blocks count as stationary. Fitted on 500 random designs. */
 const RESIDUAL_LIVES = 12;
 const SHORTEST_PHASE_MEMORY = 3;
 /** Maximum number of waves that are followed one by one. Fitted on 500 random designs. */
 const LONGEST_PHASE_MEMORY = 48;
-/** Minimum number of grid points per mean life of a block; more if lives vary less: one per standard deviation. */
+/** Minimum number of grid points per mean life of a block. If lives vary less, a grid step is a standard deviation. */
 const POINTS_PER_BLOCK = 8;
 const MAX_POINTS_PER_BLOCK = 20;
 const SAMPLES_PER_BLOCK = 4;

@@ -133,7 +133,7 @@ export function computeFewWavesCycles(wave: Wave): number {
 
 function extendRenewalUpTo(block: BlockLaw, waves: number, slots: number) {
   const renewal = getRenewal(block);
-  // All but half a block have started. Without this margin, rounding could delay the last wave of equal blocks.
+  // Half a block less than all: without this margin, rounding could delay the last wave of equal blocks.
   const nearly = waves - 0.5 / slots;
   const last = extendRenewal(renewal, nearly);
   return { renewal, nearly, last, started: renewal.started };
@@ -164,8 +164,7 @@ function computeUntiedCycles(wave: Wave): number {
 /**
  * Computes the probability that all multiprocessors end the waves before the last one at the same instant. They do if
  * all groups have the longest life, or if so few have a shorter one that t(w) is the same. The blocks of the last wave
- * are then distributed evenly. Otherwise, the multiprocessors that are free first take all the blocks that they can
- * hold.
+ * are then distributed evenly. Otherwise, the multiprocessors that are free first take as many as they can hold.
  */
 function computeTiedShare({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
@@ -219,7 +218,7 @@ function computeSlotActivity({ block, schedulers }: Residency): { active: number
   return { active, variance };
 }
 
-/** A block waits for the scheduler with most of its work. If it is often the fullest, that wait is counted already. */
+/** A block waits for the scheduler with most of its work. If this is often the fullest, the wait is counted already. */
 function getJoinCycles(residency: Residency): number {
   if (!Number.isNaN(residency.joinCycles)) return residency.joinCycles;
   const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
