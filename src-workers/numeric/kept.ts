@@ -17,7 +17,7 @@ export function getOrMake<Key, T extends NonNullable<unknown>>(map: Map<Key, T>,
   return value;
 }
 
-/** Like `kept` for each owner, whose values are released with it; `make` gets the owner's other values. */
+/** Like `kept`, with a cache per owner that is released with it. `make` gets the other values of the owner. */
 export function keptFor<Owner extends object, Key, T>(
   caches: WeakMap<Owner, Map<Key, T>>,
   owner: Owner,

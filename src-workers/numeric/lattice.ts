@@ -37,7 +37,7 @@ export function spreadOnLattice(masses: Masses, origin: number, step: number): M
   return { support: Float64Array.from(spread, (_, j) => origin + j * step), probability: spread };
 }
 
-/** The sum of `count` draws leaves the interval at either end with probability ≤ `excluded` (Chernoff). */
+/** Returns an interval that the sum of `count` draws leaves at either end with probability ≤ `excluded` (Chernoff). */
 export function sumWindow(
   law: Masses,
   count: number,
@@ -49,7 +49,7 @@ export function sumWindow(
   if (first === last) return { low: count * first, high: count * last };
   const information = -Math.log(excluded);
 
-  // Bounds the distance of the sum from one end of its range; `sign` −1 mirrors the law.
+  // An upper bound of the sum or, with `sign` −1, of its negative: the law is then mirrored.
   const reach = (sign: 1 | -1): number => {
     const bound = (exponent: number): number => {
       let moment = 0;

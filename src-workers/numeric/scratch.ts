@@ -1,4 +1,4 @@
-/** Zeros in the same memory for each call: large arrays made for one call leave gaps in the memory of the process. */
+/** Makes a source of zeros in the same memory for each call: new large arrays would leave gaps in memory. */
 export function createScratch(): (length: number) => Float64Array {
   let memory = new Float64Array(0);
   return (length) => {

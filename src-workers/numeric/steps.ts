@@ -1,4 +1,4 @@
-/** The thread that waits for a task sees its steps. It stops a task only between two steps, so tables stay valid. */
+/** Shows the steps of a task to the thread that waits. It stops the task only between steps, so tables stay valid. */
 
 /** Cells of a thread: its number of steps, and whether its task must stop. */
 const CELLS = 2;

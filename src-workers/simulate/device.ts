@@ -74,8 +74,8 @@ function takeEnded(queue: IndexedQueue, time: Float64Array, until: number, ended
 /**
  * Prepares the discrete-event simulation of one launch. All active groups of a scheduler advance at the same rate, so
  * each scheduler counts time in iterations (its virtual time): a group of depth D that starts at v ends at v + D.
- * Between two ends of blocks, multiprocessors do not affect each other, so the queue of the device holds one entry per
- * multiprocessor: the time of its next block end.
+ * Between two ends of blocks, multiprocessors do not affect each other, so the queue of the device holds the time of
+ * the next block end of each.
  */
 export function prepareDevice(launch: Launch, source: BlockSource): DeviceRun {
   const { multiprocessors: M, residentBlocks: R, groupsPerBlock: W, gridBlocks: G, cyclesPerIteration: rate } = launch;

@@ -6,13 +6,12 @@ export interface ReplicationOptions {
   readonly seed: number;
   /** Replications before an early stop, ≥ 2. */
   readonly atLeast: number;
-  /** ≥ atLeast. */
   readonly atMost: number;
   /** The simulation stops once the standard error of the mean is at most this fraction of the mean. */
   readonly relativeStandardError?: number;
   /** The simulation also stops once the 95 % interval reaches at most this fraction of the mean to either side. */
   readonly relativeHalfWidth?: number;
-  /** Minimum number while all times are equal, since their spread is then unknown; `atLeast` if omitted. */
+  /** Minimum number of replications while all times are equal and their spread is unknown; `atLeast` if omitted. */
   readonly identicalAtLeast?: number;
 }
 

@@ -47,7 +47,7 @@ function designSeed(studySeed: number, design: number): number {
 interface PreparedDesign {
   readonly design: PlayableDesign;
   readonly run: DeviceRun;
-  /** Whether the launch has the given units of the workload; if it also `isFixed`, nothing is random. */
+  /** Whether the launch has the given units of the workload. With `isFixed` too, nothing is random. */
   readonly isGiven: boolean;
   readonly isFixed: boolean;
 }

@@ -19,7 +19,6 @@ export const NO_DESIGN = 2 ** 32 - 1;
  * Finds the best design of each cell. `first` is the design at position 0 of all axes.
  * @param timeMs the time of each design, or of each entry of `designs`; NaN if invalid
  * @param designs ascending; null if every design has a time
- * @param cells the number of cells
  */
 export function bestOfCells(
   timeMs: Float64Array,
@@ -44,7 +43,7 @@ export function bestOfCells(
   return { timeMs: best, designIndex };
 }
 
-/** Returns the cell of the design `after` numbers above the first; −1 outside the axes, which descend by stride. */
+/** Returns the cell of the design `after` numbers above the first; −1 outside the axes. The axes descend by stride. */
 function cellOfDesign(after: number, axes: readonly CellAxis[]): number {
   let rest = after;
   let cell = 0;

@@ -36,8 +36,7 @@ export interface RankingFilter {
 
 /**
  * The predictions of a run, with the permutations that were computed so far. A design is identified by its number in
- * the space. The columns have one entry per design or, if a run keeps only the best designs, per kept design
- * (`entryOf`, `designAt`).
+ * the space. The columns have an entry per design or, if a run keeps only the best, per kept design (`entryOf`).
  */
 export interface Ranking {
   readonly axes: SpaceAxes;

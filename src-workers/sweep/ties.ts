@@ -109,7 +109,7 @@ export interface Ties {
 const NO_TIES: Ties = { count: 0, isTied: () => false };
 const found = new WeakMap<Uint32Array, Ties>();
 
-/** Other implementations have wider tie bands, so tied designs need not come first in the list. Cached by list. */
+/** Tied designs need not come first in the list, because other implementations have wider tie bands. Cached by list. */
 export function tiesOf(ranking: Ranking, table: TieTable, byTimeList: Uint32Array): Ties {
   if (byTimeList.length === 0) return NO_TIES;
   const known = found.get(byTimeList);

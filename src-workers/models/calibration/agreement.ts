@@ -50,7 +50,6 @@ export interface AxisResiduals {
 export interface Agreement {
   readonly designs: number;
   readonly spearman: Estimate;
-  /** Kendall's τ-b. */
   readonly kendall: Estimate;
   /** Median of measured/predicted: the best single factor to scale the predictions. */
   readonly scale: Estimate;

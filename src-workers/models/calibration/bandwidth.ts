@@ -17,7 +17,7 @@ export interface BandwidthCalibration {
 }
 
 /**
- * Computes BW_i for every number of cores (Langguth, Cai, Trotter). The median of repeated measurements counts.
+ * Computes BW_i (Langguth, Cai, Trotter) for every number of cores: medians, interpolated where none were measured.
  * @returns `bad-input` without a measurement of one core, which β needs, or if a bandwidth is not positive
  */
 export function calibrateBandwidth(measured: readonly MeasuredBandwidth[]): Result<BandwidthCalibration> {

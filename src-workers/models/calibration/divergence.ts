@@ -21,7 +21,7 @@ export interface DivergenceFit {
   readonly explained: number;
 }
 
-/** A smaller spill step, in standard errors, can be chance, so it is not reported. */
+/** A spill step of fewer standard errors can be chance, so it is not reported. */
 const SPILL_SIGNIFICANCE = 4;
 
 /**

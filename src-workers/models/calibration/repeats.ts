@@ -159,10 +159,9 @@ function findTrend(values: Float64Array): Trend {
 const MAX_EXACT = 12;
 
 /**
- * Computes the two-sided p-value of Kendall's score of a series against its order, under the assumption of independent
- * repeats without trend: exact for short series without ties, otherwise normal with the correction for ties and
- * continuity. Sources: Mann, Econometrica 13 (1945), doi:10.2307/1907187; Kendall, Rank Correlation Methods, 4th ed.
- * (1975).
+ * Computes the two-sided p-value of Kendall's score of a series against its order, for independent repeats without
+ * trend: exact for short series without ties, otherwise normal, corrected for ties and continuity. Sources: Mann,
+ * Econometrica 13 (1945), doi:10.2307/1907187; Kendall, Rank Correlation Methods, 4th ed. (1975).
  */
 export function mannKendall(series: Float64Array): number {
   const n = series.length;

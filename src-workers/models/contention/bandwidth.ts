@@ -6,7 +6,7 @@ export type MemorySystem = Pick<CpuDevice, 'singleCoreBandwidthGbS' | 'fullBandw
 /** Bandwidth by active cores, GB/s: entry i is BW_i, entry 0 is 0. Length: cores + 1. */
 export type BandwidthCurve = Float64Array;
 
-/** K = ⌈ρ/β⌉: the fewest cores that use the full bandwidth, if each core uses its own in full. */
+/** K = ⌈ρ/β⌉: the fewest cores that use the full bandwidth, if each core moves data at β. */
 export function saturatingCores(memory: MemorySystem): number {
   return Math.ceil(memory.fullBandwidthGbS / memory.singleCoreBandwidthGbS);
 }
@@ -18,7 +18,6 @@ export function maxRateCurve(memory: MemorySystem, cores: number): BandwidthCurv
   );
 }
 
-/** Milliseconds to move `bytes` at `gbPerSecond` (10⁹ bytes). */
 export function transferMs(bytes: number, gbPerSecond: number): number {
   return bytes / (gbPerSecond * 1e6);
 }

@@ -1,6 +1,5 @@
 /**
- * The loads of a dense triangular matrix with the same number of rows per processor: processor i of P gets a share ∝ 2i
- * − 1.
+ * The loads of a dense triangular matrix with equally many rows per processor: processor i of P gets ∝ 2i − 1.
  * @returns array of length `cores`, ascending, with the sum `totalBytes`
  */
 export function triangularLoads(totalBytes: number, cores: number): Float64Array {
@@ -8,8 +7,7 @@ export function triangularLoads(totalBytes: number, cores: number): Float64Array
 }
 
 /**
- * The loads of Amdahl's law, with half of the work on one processor: M₁ = (P + 1)·S, and S = ΣM/(2P) on each other
- * processor.
+ * The loads of Amdahl's law, if half of the work is serial: M₁ = (P + 1)·S, and S = ΣM/(2P) on each other processor.
  * @returns array of length `cores`, the large load first, with the sum `totalBytes`
  */
 export function amdahlLoads(totalBytes: number, cores: number): Float64Array {
@@ -34,7 +32,6 @@ export function largestLoad(loadBytes: Float64Array): number {
   return loadBytes.reduce((largest, load) => Math.max(largest, load), 0);
 }
 
-/** M₁ ≥ M₂ ≥ …; index 0 is M₁. */
 export function descending(loadBytes: Float64Array): Float64Array {
   return loadBytes.slice().sort().reverse();
 }

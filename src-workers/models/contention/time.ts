@@ -16,8 +16,7 @@ export interface ContentionStep {
 
 /**
  * Computes the staircase: while i cores are active, each moves data at BW_i/i, and the core with the least remaining
- * work stops first. Source: Thune, Reinemo, Skeie, Cai, IEEE Transactions on Parallel and Distributed Systems 34
- * (2023), 1580–1593.
+ * work stops first. Source: Thune, Reinemo, Skeie, Cai, IEEE Trans. Parallel Distrib. Syst. 34 (2023).
  * @param curve bandwidth by active cores; throws `RangeError` if it is shorter than the number of loads
  * @returns the steps in order of time, without empty ones; no steps if there is no work
  */
@@ -74,12 +73,12 @@ export function twoPhases(
   return { phase1Ms, phase2Ms, timeMs: phase1Ms + phase2Ms };
 }
 
-/** ΣM/T, GB/s: the form of every result of the slides. */
+/** ΣM/T, GB/s: the slides give every result in this form. */
 export function effectiveBandwidthGbS(loadBytes: Float64Array, timeMs: number): number {
   return totalLoad(loadBytes) / (timeMs * 1e6);
 }
 
-/** In ascending order of accuracy. */
+/** The models, from the least to the most accurate. */
 export const CONTENTION_MODELS = [
   { id: 'no-imbalance', label: 'No imbalance', formula: 'ΣM/ρ' },
   { id: 'no-contention', label: 'No contention', formula: 'M₁/β' },

@@ -29,7 +29,7 @@ export function stackCycles(costs: StackCosts, divergence: Divergence): number {
   );
 }
 
-/** Cycles if every instruction takes the same time; the cost of a divergent branch includes its carrier instruction. */
+/** Cycles if every instruction takes the same time; the cost of a divergent branch includes its branch instruction. */
 export function runCycles(run: StackRun, costs: StackCosts, cyclesPerInstruction: number): number {
   return cyclesPerInstruction * (run.executed - run.divergentBranches) + stackCycles(costs, run);
 }

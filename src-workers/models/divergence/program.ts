@@ -12,8 +12,7 @@ export type Operand = number | { readonly register: string };
  * - `set`, `add`: change integer registers of the active lanes.
  * - `work`: any other instruction.
  *
- * `pop` is the pop-bit (`.S`): a token is popped before the instruction executes. It is not allowed on `ssy` and
- * `branch`.
+ * `pop` is the pop-bit (`.S`): a token is popped before the instruction executes. `ssy` and `branch` have none.
  */
 export type Instruction = { readonly text: string; readonly pop?: true } & (
   | { readonly op: 'ssy'; readonly target: number }

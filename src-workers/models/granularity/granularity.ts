@@ -2,9 +2,7 @@ import type { LengthLaw } from '../../domain/workload.ts';
 import { lossMoments } from '../imbalance/closed-form.ts';
 
 export interface GranularityRow {
-  /** u: threads that share one unit. */
   readonly threadsPerUnit: number;
-  /** n = ω/u: units of one work group. */
   readonly unitsPerGroup: number;
   /** E[longest unit of a group], in iterations of u threads. */
   readonly depth: number;

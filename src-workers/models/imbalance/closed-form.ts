@@ -22,7 +22,7 @@ interface LogRule {
   readonly weights: readonly number[];
 }
 
-/** The maximum of s·S at the left end of a rule. Six Gauss nodes below it are then exact to 1e-12. */
+/** Up to this s·S, the Gauss rule replaces the trapezoidal rule. Six of its nodes are then exact to 1e-12. */
 const TAIL_REACH = 2;
 
 /** The error of a mean is below 1e-12. */
@@ -47,8 +47,7 @@ export const QUICK_RULE: LogRule = {
 };
 
 /**
- * Computes mean, standard deviation and aggregate performance loss for several group sizes in one pass, without the
- * distribution.
+ * Computes figures of the performance loss for several group sizes in one pass, without its distribution.
  *
  * With M the longest of n units and S their sum, X = n·M/S (Eq. 5, Swatman et al. 2022,
  * doi:10.1109/MASCOTS56607.2022.00026), and 1/S = ∫₀^∞ e^{−Ss} ds, so E[X] = n ∫₀^∞ E[M e^{−Ss}] ds and E[X²] = n² ∫₀^∞

@@ -25,9 +25,8 @@ function fullMultiprocessors({ limits, threadGroupWidth }: GpuDevice): Accessing
 }
 
 /**
- * Computes the traffic of one lane in one iteration of a unit, in bytes of device memory: `bytesPerIteration` of a
- * kernel, or the sum over its accesses. An array with a footprint is read repeatedly, and is assumed to get half of
- * each cache.
+ * Computes the traffic of one lane in one iteration of a unit, bytes of device memory: `bytesPerIteration`, or the sum
+ * over the accesses. An array with a footprint is read repeatedly, and is assumed to get half of each cache.
  * @param taking the launch; by default one thread per unit, long units, full multiprocessors, no shared memory
  */
 export function bytesOfIteration(
@@ -45,7 +44,7 @@ export function bytesOfIteration(
   // Bytes from device memory and from the level-2 cache are two resources; the scarcer one sets the pace.
   const { memoryBandwidthGbS, achievedBandwidthFraction = 1, randomSectorsGbS, cachedSectorsGbS } = device;
   const achievedGbS = achievedBandwidthFraction * memoryBandwidthGbS;
-  // All traffic of the cache is assumed to be at random addresses, at which its bandwidth was measured.
+  // The bandwidth of the cache was measured at random addresses, and all its traffic is assumed to be random.
   const random = randomSectorsGbS === undefined ? 1 : Math.max(1, achievedGbS / randomSectorsGbS);
   const ofCache = cachedSectorsGbS === undefined ? CACHE_BANDWIDTH_RATIO : cachedSectorsGbS / achievedGbS;
   let far = 0;
@@ -54,7 +53,7 @@ export function bytesOfIteration(
     const { beyondFirst, beyondSecond } = countMisses(device, access, cache);
     const bytes = sectorTraffic(access, threads, reuseFraction, sector) * beyondFirst;
     near += bytes;
-    // The assumed fraction of gathers that miss was fitted to times with random addresses.
+    // Without a footprint, the fraction of misses contains this cost: it was fitted to times at random addresses.
     const isRandom = access.pattern === 'scattered' && access.footprintBytes !== undefined;
     far += bytes * beyondSecond * (isRandom ? random : 1);
   }
@@ -163,10 +162,9 @@ export const LEVEL_1_LATENCY = 0.07;
 
 /**
  * Computes the latency of the chain of loads in an iteration, cycles. Every load takes the full latency of device
- * memory unless the kernel lists its accesses. If it does, runs come first on the chain and gathers last, and each
- * waits for the farthest memory that any active lane needs.
- * @param anyUnit fraction of a group's iterations in which any unit needs something, if each unit needs it with this
- * probability
+ * memory unless the kernel lists its accesses. If it does, the chain has its gathers first and then the slowest other
+ * accesses, and each waits for the farthest memory that any active lane needs.
+ * @param anyUnit returns the fraction of iterations in which any unit needs what each needs with this probability
  */
 export function loadLatencyCycles(
   device: GpuDevice,

@@ -2,7 +2,7 @@ import type { GpuDevice, OccupancyRules } from '../../domain/device.ts';
 
 const KIB = 1024;
 
-/** With `withShared`, shared memory takes part of the data cache. At most `largestKib` of the cache remain. */
+/** With `withShared`, shared memory takes a part of the `kib`. At most `largestKib` are left for loads. */
 interface FirstLevelCache {
   readonly kib: number;
   readonly withShared: boolean;
@@ -46,8 +46,7 @@ const NVIDIA: Readonly<Record<string, FirstLevelCache>> = {
 
 /**
  * ROCm documentation, "AMD GPU specifications" (L1 vector cache of GCN and CDNA, L0 vector cache of a compute unit of
- * RDNA): 16 KiB up to CDNA 2 and RDNA 2, 32 KiB from CDNA 3 and RDNA 3 on. An RDNA multiprocessor has two compute
- * units.
+ * RDNA): 16 KiB up to CDNA 2 and RDNA 2, 32 KiB later. An RDNA multiprocessor has two compute units.
  */
 function ofAmd(isa: string): FirstLevelCache {
   if (/^gfx9(42|50)$/.test(isa)) return own(32);

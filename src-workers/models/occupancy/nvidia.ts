@@ -17,7 +17,7 @@ export interface NvidiaOccupancyRules {
   /** Registers are allocated in multiples of this number, to each thread group or (1.x) to a whole block. */
   readonly registerAllocationUnit: number;
   readonly registersAllocatedTo: 'threadGroup' | 'block';
-  /** A thread group is in one part, and the groups of a block are distributed evenly. */
+  /** Parts of the register file. A thread group is in one of them, and the groups of a block are distributed evenly. */
   readonly registerFileParts: number;
   readonly sharedMemoryAllocationUnitBytes: number;
   /** Shared memory that the system reserves for every block, in addition to the kernel's shared memory. */

@@ -13,8 +13,7 @@ export interface PipelineOptions {
 }
 
 /**
- * Derives the soft-saturation parameters of a kernel on a device, from public figures alone. A calibration replaces
- * them.
+ * Derives the soft-saturation parameters of a kernel on a device from public figures. A calibration replaces them.
  *
  * 1. Instructions of one iteration: I = instructionsPerIteration + spilledRegisters · spillInstructionsPerRegister.
  * 2. Issue: a thread-group instruction occupies ω of the SM's FP32 lanes, so an iteration of one thread group takes

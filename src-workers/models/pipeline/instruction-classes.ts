@@ -10,7 +10,7 @@ export interface ClassLanes {
   readonly special: number;
   /** FP32 instructions that read three different registers. */
   readonly threeRegisters: number;
-  /** The issue rate of the schedulers for all classes together. */
+  /** Lanes for which the schedulers issue instructions in a cycle, for all classes together. */
   readonly issue: number;
 }
 

@@ -1,8 +1,7 @@
 /**
  * Structural model of a GPU after H. Kim, "GPGPU Performance Modeling using Microbenchmarks" (poster, Seoul National
  * University): limit checker, block scheduler, state buffers, functional units. A launch has B threads per block and G
- * blocks; b = ⌈B/ω⌉ thread groups per block and g = ⌈G/n_mp⌉ blocks per multiprocessor. The comments give the poster's
- * symbols.
+ * blocks; b = ⌈B/ω⌉ thread groups per block and g = ⌈G/n_mp⌉ blocks per multiprocessor. Symbols are the poster's.
  */
 
 export interface KimLaunch {
@@ -46,12 +45,10 @@ export interface KimDevice {
   readonly functionalUnits: readonly KimFunctionalUnit[];
 }
 
-/** b = ⌈B/ω⌉. */
 export function groupsPerBlock(device: KimDevice, launch: KimLaunch): number {
   return Math.ceil(launch.threadsPerBlock / device.threadGroupWidth);
 }
 
-/** g = ⌈G/n_mp⌉. */
 function blocksPerMultiprocessor(device: KimDevice, launch: KimLaunch): number {
   return Math.ceil(launch.gridBlocks / device.multiprocessors);
 }
@@ -75,8 +72,7 @@ export function brokenLimits(device: KimDevice, launch: KimLaunch): string[] {
 
 /**
  * N_slot, the resident blocks of a multiprocessor by its state buffers: the minimum over block slots, thread-group
- * slots, shared memory and each register file. Memory and registers are allocated in whole multiples of their
- * granularity.
+ * slots, shared memory and each register file. Memory and registers are allocated in multiples of their granularity.
  */
 export function residentBlockSlots(device: KimDevice, launch: KimLaunch): number {
   const b = groupsPerBlock(device, launch);
@@ -137,8 +133,7 @@ export interface KimGridSeries {
 }
 
 /**
- * Computes T(g, b) for g = 1 … `maxBlocksPerMultiprocessor`; the poster shows it for b ≥ 2. The number of blocks of
- * `launch` is ignored.
+ * Computes T(g, b) for g = 1 … `maxBlocksPerMultiprocessor`; the poster shows b ≥ 2. `launch.gridBlocks` is ignored.
  * @returns `cycles` is NaN if no block fits on a multiprocessor
  */
 export function kimGridSeries(device: KimDevice, launch: KimLaunch, maxBlocksPerMultiprocessor: number): KimGridSeries {

@@ -101,8 +101,7 @@ const MAX_SOFTNESS = 64;
 /**
  * Fits τ, c and p by least squares on ln(time), with Levenberg–Marquardt in ln τ, ln c, ln p. q is the candidate with
  * the smallest sum of squares.
- * @param rows at least 3 measured launches with positive times; some must be latency-bound and some not, to separate τ
- * from c
+ * @param rows at least 3 launches with positive times, some latency-bound and some not, to separate τ from c
  * @param fixed candidates for q, the schedulers per multiprocessor
  * @returns the fit, or `bad-input` if there are too few launches to fit
  */

@@ -338,7 +338,7 @@ function isTruncation(value: number): boolean {
   return value >= 1e-15 && value <= 0.5;
 }
 
-/** @param of an increasing function */
+/** @param of a function that never decreases */
 export function mappedLaw({ support, probability, ...law }: LengthLaw, of: (length: number) => number): LengthLaw {
   const values: number[] = [];
   const masses: number[] = [];

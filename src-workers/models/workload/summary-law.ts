@@ -29,8 +29,8 @@ const MAX_STEPS = 300;
 
 /**
  * Makes the law of maximum entropy among all laws with these quartiles, moments and ends. Between two quartiles, its
- * probability is exp of a polynomial that is the same in every section. Source: Jaynes, Phys. Rev. 106 (1957),
- * doi:10.1103/PhysRev.106.620.
+ * probability is a factor times exp of a polynomial, which is the same everywhere. Source: Jaynes, Phys. Rev. 106
+ * (1957), doi:10.1103/PhysRev.106.620.
  *
  * Without `min`, lengths begin at 0; without `max`, they end 20 spreads above the mean. Fails if figures are missing,
  * out of range, out of order, or impossible together; the message then says what would be possible.
