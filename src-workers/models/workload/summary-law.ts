@@ -1,5 +1,6 @@
 import { ok, type Result, badInput } from '../../domain/result.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
+import { solveSymmetric } from '../../numeric/symmetric.ts';
 import { empiricalLaw } from './laws.ts';
 
 /** Figures of lengths; only the mean is required. Quartiles are of the sorted lengths; `sd` is of the population. */
@@ -266,23 +267,13 @@ function dual(
   return { value, gradient, hessian, weights };
 }
 
-/** Computes −H⁻¹g by elimination with pivots on the diagonal. A small ridge keeps H regular. */
+/** Computes −H⁻¹g. A small ridge keeps H regular. */
 function newtonStep(hessian: readonly (readonly number[])[], gradient: readonly number[]): number[] {
-  const n = gradient.length;
   const ridge = 1e-14 + 1e-12 * hessian.reduce((sum, row, j) => sum + row[j], 0);
-  const rows = hessian.map((row, j) => [...row.map((value, k) => value + (j === k ? ridge : 0)), -gradient[j]]);
-  for (let j = 0; j < n; j += 1)
-    for (let i = j + 1; i < n; i += 1) {
-      const factor = rows[i][j] / rows[j][j];
-      for (let k = j; k <= n; k += 1) rows[i][k] -= factor * rows[j][k];
-    }
-  const step = new Array<number>(n).fill(0);
-  for (let j = n - 1; j >= 0; j -= 1) {
-    let rest = rows[j][n];
-    for (let k = j + 1; k < n; k += 1) rest -= rows[j][k] * step[k];
-    step[j] = rest / rows[j][j];
-  }
-  return step;
+  return solveSymmetric(
+    hessian.map((row, j) => row.map((value, k) => (j === k ? value + ridge : value))),
+    gradient.map((slope) => -slope),
+  );
 }
 
 function computeFigures(counts: ReadonlyMap<number, number>): { readonly sd: number; readonly skewness: number } {
