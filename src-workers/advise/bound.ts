@@ -96,8 +96,7 @@ export function shortestOfFamily(predictor: Predictor, positions: Int32Array, ca
   examineFamily(predictor, positions, candidate);
   if (candidate.invalid !== 0) return Infinity;
   if (!isOneLaunch(candidate)) return 0;
-  // In a single loop over units in their order, short units of a lane may balance its long ones, so lanes may lose less
-  // than the mean round assumes.
+  // In a single loop over ordered units, short units may balance long ones, so lanes may lose less than a mean round.
   const isMoving = isOneLoop(candidate) && getPace(candidate).transferCycles > 0;
   if (isMoving && getGivenOrder(candidate.predictor.plan) !== null) return 0;
   return launchesMs(candidate, familyCycles);

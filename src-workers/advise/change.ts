@@ -62,8 +62,7 @@ export function changedPlan(plan: SweepPlan, { input, value }: InputChange): Swe
 }
 
 /**
- * Returns a law whose lengths are `factor` times as far from the mean. Negative lengths become 0, and all lengths are
- * then scaled to keep the mean.
+ * Returns a law with lengths `factor` times as far from the mean. Negative lengths become 0; scaling keeps the mean.
  */
 export function stretchedLaw(law: LengthLaw, factor: number, mean: number): LengthLaw {
   const moved = law.support.map((length) => Math.max(0, mean + (length - mean) * factor));

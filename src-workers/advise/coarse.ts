@@ -18,10 +18,7 @@ export function coarseAxes(axes: SpaceAxes) {
   };
 }
 
-/**
- * Lists the designs of one device with all values of every axis, but only a few block sizes and launches. Neighbours in
- * the list share the most laws.
- */
+/** Lists designs of one device: few block sizes and launches, all other values. Neighbours share the most laws. */
 export function coarseDesigns(axes: SpaceAxes): Uint32Array {
   const counts = axisCounts(axes);
   const { blocks, launches } = coarseAxes(axes);

@@ -13,9 +13,7 @@ import { countSliceUnits } from './depth/padded.ts';
 import type { Candidate, GpuCandidate } from './design/candidate.ts';
 import { preparePipeline } from './predictor.ts';
 
-/**
- * Assumed cycles between two block starts on an NVIDIA device: as measured on an H100 (test/data/measured/README.md).
- */
+/** Assumed cycles between two block starts on an NVIDIA device: as measured on an H100 (test/data/measured). */
 const BLOCK_START_CYCLES = 1.2;
 
 /** The time in which a device starts all blocks, ms; 0 if the rate is unknown. */

@@ -103,8 +103,7 @@ export function getDealtLaunch(candidate: GpuCandidate): DealtLaunch {
   // Whether all blocks fit the device at once matters only for blocks that start in random order.
   const everyBlock =
     !(isInOrder && !startsAtRandom(balancing)) && gridBlocks <= shape.residentBlocks * device.multiprocessors;
-  // A nested and a flattened loop are alike with one unit per slot, with even shares, or if lanes keep their places
-  // without setup.
+  // The form of the loop has no effect with one unit per slot, even shares, or lanes that keep places without setup.
   const isLoopAlike = isInOrder
     ? gridBlocks * dealing.slotsPerBlock >= plan.units || isEvenShare(balancing)
     : dealing.setupIterations === 0 &&

@@ -114,8 +114,7 @@ function makePredictor(
 }
 
 /**
- * Returns the predictor for designs with this number of threads per unit. If a unit's iterations are dealt to u
- * threads, each gets ⌈length / u⌉ of them.
+ * Returns the predictor for u threads per unit. If units are dealt, each thread gets ⌈length / u⌉ of their iterations.
  * @param threadsAt position of the threads per unit on their axis
  */
 export function getDealtPredictor(predictor: Predictor, threadsAt: number): Predictor {

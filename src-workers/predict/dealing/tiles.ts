@@ -41,8 +41,7 @@ export function countMostTiles(lengths: number): number {
 }
 
 /**
- * Returns the units of `lengths` in the order of tiles. If they end inside an image, its first tiles that contain the
- * remaining units are taken.
+ * Returns the units of `lengths` in the order of tiles. Of a last image that is not full, the first tiles are taken.
  * @param law law of `units` units
  * @param width units of a row, ≥ 1
  */

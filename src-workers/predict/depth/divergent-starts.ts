@@ -15,7 +15,7 @@ const MIN_FOLLOWED_ROUNDS = 4;
 const FETCHED_ROUNDS = 48;
 /** Units of a fetching lane that are followed even if lengths must be rounded to fit `START_POINTS`. */
 const MIN_FETCHED_ROUNDS = 12;
-/** Damping of the last point of a transform of starts, beyond which the rate of starts counts as settled. */
+/** Damping of the last point of a transform of starts. Beyond this point, the rate of starts counts as settled. */
 const DAMPED_SPECTRUM = 1e-7;
 
 /**

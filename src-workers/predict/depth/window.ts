@@ -24,9 +24,8 @@ export interface WindowActivity {
 }
 
 /**
- * Computes the activity of blocks at x iterations from P(X > x) of a unit. Blocks start at multiples of `groups`, and
- * continue in the next window, which is independent, if they reach the end of one. Within a window, a group is active
- * if any group before it is active.
+ * Computes the activity of blocks at x iterations from P(X > x) of a unit. Blocks start at multiples of `groups`. At
+ * the end of a window they continue in the next, independent one. Within one, a group is active if an earlier one is.
  * @param groups W_b, integer ≥ 1
  */
 export function computeWindowActivity({ units, n }: SortedWindow, groups: number) {
@@ -117,8 +116,7 @@ export function computeWindowSteps(
 ): StepLaws {
   const { values, survival } = law;
   const perBlock = groups * window.n;
-  // A step ends when three values together have changed enough: the laws of groups and of blocks, and the logarithm of
-  // the survival.
+  // A step ends when three values together have changed enough: laws of groups and blocks, and log survival.
   const monitor = (i: number): number =>
     GROUP_EDGES * (2 - survival[i] - Math.min(1, survival[i] + perBlock / window.units)) -
     TAIL_EDGES * Math.log(Math.max(survival[i], NEGLIGIBLE_LIFE));
@@ -156,7 +154,7 @@ export function computeWindowMeanLoss(law: DiscreteLaw, window: SortedWindow): n
   const longest = new Float64Array(perWindow).fill(law.values[0]);
   const mean = new Float64Array(perWindow).fill(law.values[0]);
   const empty = new Float64Array(perWindow).fill(law.values[0] === 0 ? 1 : 0);
-  // Sums of the gaps of x that a group and all later groups certainly exceed, stored at the first such group.
+  // Sum of the gaps between values that this group is the first to exceed with certainty. Later groups exceed them too.
   const full = new Float64Array(perWindow + 1);
   const binomial = createBinomialWindow(units);
   for (let x = 0; x < law.values.length - 1; x++) {

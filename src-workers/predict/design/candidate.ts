@@ -143,7 +143,9 @@ function findOwnPredictor(whole: Predictor, positions: Int32Array): Predictor {
   );
 }
 
-/** Returns `null` if a block is one row, units move, or the tile is not whole or does not fit the image. */
+/**
+ * Returns `null` if a block is one row, the balancing moves units, or the tile is not whole or does not fit the image.
+ */
 function findTile({ plan, balancing }: Predictor, positions: Int32Array): Tile | null {
   const { axes, width, units, ordered } = plan;
   const blockWidth = getBlockWidth(axes, positions[AXIS.blockWidth]);

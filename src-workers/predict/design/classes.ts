@@ -90,8 +90,7 @@ function makeClassPlan(
 
 /**
  * Chooses at most `most` classes that minimise the estimated total time of their launches, by dynamic programming over
- * a limited set of cuts. A launch is estimated by the work of its lockstep groups on all multiprocessors, its longest
- * unit and its start.
+ * a limited set of cuts. A launch is estimated by the work of its lockstep groups, its longest unit and its start.
  */
 export function chooseClasses(
   { plan, longestLength, meanLength }: Predictor,

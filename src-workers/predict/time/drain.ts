@@ -44,12 +44,11 @@ export interface ExactLives {
 }
 
 /**
- * Computes the expected time in cycles in which the slowest of several multiprocessors finishes its blocks, if no new
- * blocks replace ended blocks.
+ * Computes the expected cycles in which the slowest of several multiprocessors ends its blocks, if no new one starts.
  *
- * On average a multiprocessor takes ∫ E[t(w(v))] dv over the virtual time v in which any of its blocks is active.
- * The slowest one takes longer for two independent reasons, whose effects add as squares: it has the longest block of
- * all, or it has more work in total. With several schedulers, the slowest scheduler counts instead.
+ * On average a multiprocessor takes ∫ E[t(w(v))] dv over the virtual time v in which any of its blocks is active. The
+ * slowest one takes longer for two independent reasons, whose effects add as squares: it has the longest block of all,
+ * or it has more work in total. With several schedulers, the slowest scheduler counts instead.
  * @param slots block slots in use per multiprocessor
  * @param lives how long the blocks of the launch are active, if this is certain; `null` if it is random
  */
@@ -202,8 +201,7 @@ function writeSlowestInto(
     const ended = 1 - data[c + GROUP];
     if (ended > 0) {
       // The maximum number of groups that are active on any multiprocessor, by the first terms of the Cornish–Fisher
-      // expansion. Groups that end together form a clump, and the number of clumps has the skewness of a binomial
-      // number.
+      // expansion. Groups that end together form a clump, and the number of clumps is as skewed as a binomial one.
       const clump = active > 0 ? slotVariance / (ended * active) : 0;
       const skewed = skewing * (ended - data[c + GROUP]) * clump;
       const shift = Math.min(cap - all, top * Math.sqrt(slots * slotVariance) + Math.max(0, skewed));
@@ -237,9 +235,7 @@ function computeLogNone(longer: number, active: number): number {
 
 const maxima: number[] = [0, 0];
 
-/**
- * E[max of n standard normals] by Blom (1958): the (n − 3/8)/(n + 1/4) quantile, at most 5 % too large, 1 % from n = 7.
- */
+/** E[max of n standard normals], Blom (1958): the (n − 3/8)/(n + 1/4) quantile, ≤ 5 % too large, ≤ 1 % from n = 7. */
 export function estimateNormalMaximum(n: number): number {
   return (maxima[n] ??= normalQuantile((n - 0.375) / (n + 0.25)));
 }

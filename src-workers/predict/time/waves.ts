@@ -242,10 +242,7 @@ function getJoinCycles(residency: Residency): number {
   return residency.joinCycles;
 }
 
-/**
- * The age of one block follows its exact law, which is far from normal. For the other blocks, the mean and the variance
- * of their active groups suffice.
- */
+/** One block's age follows its exact law, far from normal. For the others, mean and variance of activity suffice. */
 function computeStationaryCycles(residency: Residency): number {
   const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
   const { ages } = block;
