@@ -3,8 +3,7 @@ import { keptWith } from './kept.ts';
 /**
  * Memory that several caches share. If it is full, the value that takes the least time per byte to make again is
  * dropped, or the least recently used of equal ones: GreedyDual-Size of Cao and Irani, Cost-Aware WWW Proxy Caching
- * Algorithms, USITS 1997. Some laws take a hundred times longer per byte than others, so the last use alone would keep
- * the wrong ones.
+ * Algorithms, USITS 1997. Some laws take a hundred times longer per byte, so recency alone would keep the wrong ones.
  */
 export interface Budget {
   bytes: number;

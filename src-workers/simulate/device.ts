@@ -74,8 +74,8 @@ function takeEnded(queue: IndexedQueue, time: Float64Array, until: number, ended
 /**
  * Prepares the discrete-event simulation of one launch. All active groups of a scheduler advance at the same rate, so
  * each scheduler counts time in iterations (its virtual time): a group of depth D that starts at v ends at v + D.
- * Between two ends of blocks, multiprocessors do not affect each other, so the queue of the device holds the time of
- * the next block end of each.
+ * Between two ends of blocks, multiprocessors do not affect each other, so the queue of the device holds one entry per
+ * multiprocessor: the time of its next block end.
  */
 export function prepareDevice(launch: Launch, source: BlockSource): DeviceRun {
   const { multiprocessors: M, residentBlocks: R, groupsPerBlock: W, gridBlocks: G, cyclesPerIteration: rate } = launch;
@@ -187,8 +187,7 @@ export function prepareDevice(launch: Launch, source: BlockSource): DeviceRun {
       for (let s = 0; s < M; s++) if (advance(s)) queue.push(s);
 
       while (block < G) {
-        // All blocks that end at the same instant end before any new block is dispatched, so that blocks are
-        // distributed evenly.
+        // All blocks that end at one instant end before any is dispatched, so that blocks are distributed evenly.
         const now = time[queue.first()];
         const freedCount = takeEnded(queue, time, now * (1 + SAME_INSTANT), freed);
         lastDispatchCycles = now;

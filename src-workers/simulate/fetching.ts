@@ -33,7 +33,7 @@ export interface FetchedWork {
 /**
  * A multiprocessor may run ahead of the others if the queue holds FAR_UNITS units for each lane, and KNOWN_UNITS units
  * per lane have shown how fast the queue empties. It stops before the queue can have lost AHEAD_SHARE of its units, so
- * no other finds the queue empty.
+ * no other multiprocessor finds the queue empty.
  */
 const FAR_UNITS = 8;
 const KNOWN_UNITS = 4;

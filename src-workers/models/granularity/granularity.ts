@@ -4,7 +4,7 @@ import { lossMoments } from '../imbalance/closed-form.ts';
 export interface GranularityRow {
   readonly threadsPerUnit: number;
   readonly unitsPerGroup: number;
-  /** E[longest unit of a group], in iterations of u threads. */
+  /** E[longest unit of a group], iterations of the threads that share it. */
   readonly depth: number;
   readonly meanLoss: number;
   readonly aggregateLoss: number;

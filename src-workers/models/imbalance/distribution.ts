@@ -34,8 +34,7 @@ export function lossDistributionCost(
 }
 
 /**
- * Computes the full distribution of the performance loss (Eq. 7–11, Swatman et al. 2022,
- * doi:10.1109/MASCOTS56607.2022.00026).
+ * Computes the full distribution of the loss (Eq. 7–11, Swatman et al. 2022, doi:10.1109/MASCOTS56607.2022.00026).
  *
  * The differences of convolution powers in Eq. 10 lose digits to cancellation. Instead, support points are added one at
  * a time in ascending order: g(x; i, a) = Σ_k C(i,k) f(a)^k g(x − ka; i − k, a−), with k units of length a. The terms k

@@ -15,8 +15,7 @@ const NONE = own(0);
 
 /**
  * Cache sizes by compute capability, from the CUDA C++ Programming Guide, "Compute capabilities". Capability 7.5
- * reserves at least 32 KiB for shared memory. 2.x can split 64 KiB in two ways; the default leaves 16 KiB for the
- * cache. 1.3 has no cache for loads.
+ * reserves at least 32 KiB for shared memory. By default 2.x leaves 16 KiB of 64. 1.3 has no cache for loads.
  *
  * Kepler, Maxwell and Pascal other than GP100 (6.0) load from device memory through the level-2 cache alone, unless
  * code opts in or marks data read-only (Kepler, Maxwell and Pascal Tuning Guides).

@@ -24,7 +24,7 @@ export interface AmdOccupancyRules {
   readonly scalarRegisterGranule: number;
   readonly maxScalarRegistersPerWave: number;
   readonly ldsGranuleBytes: number;
-  /** A block of more than one wave needs one barrier. */
+  /** Number of barriers; a block of more than one wave needs one. */
   readonly barriers: number;
 }
 

@@ -20,7 +20,7 @@ export interface IntelOccupancyRules {
   readonly limits: DeviceLimits;
   /** 32-bit registers of a lane. */
   readonly smallModeRegisters: number;
-  /** A block of more than one thread group needs a barrier. */
+  /** Number of barriers; a block of more than one thread group needs one. */
   readonly barriers: number;
   /** The allocation sizes of local memory, bytes, ascending. */
   readonly localMemorySizes: readonly number[];

@@ -5,8 +5,7 @@ import { type BlockUsage, type Residency, checkUsage, computeResidency, roundUpT
 /**
  * The allocation rules of one compute capability. Capacities: CUDA C++ Programming Guide 13.0 (7.5 and later), 11.8
  * (3.5 to 7.2), 8.0 (2.x, 3.0), 6.5 (1.3), tables "Technical Specifications per Compute Capability". Allocation units:
- * the guide's section "Hardware Multithreading" (4.2) and the warp allocation, register unit and shared memory unit
- * columns of NVIDIA's occupancy calculator.
+ * the guide's section "Hardware Multithreading" (4.2) and the allocation columns of NVIDIA's occupancy calculator.
  */
 export interface NvidiaOccupancyRules {
   readonly computeCapability: string;

@@ -26,10 +26,7 @@ export function hasanEfficiency(blocks: number, threadsPerBlock: number): number
 
 export const HASAN_THREADS_PER_BLOCK = [32, 64, 96, 128, 160, 192, 224, 256, 288, 320] as const;
 
-/**
- * Table 2 as printed (doi above): measured time, ms, of the Sum of Binomial Series benchmark on a Kepler K20, one per
- * entry of `HASAN_THREADS_PER_BLOCK`.
- */
+/** Table 2 as printed: measured times of the Sum of Binomial Series, ms, one per entry of `HASAN_THREADS_PER_BLOCK`. */
 export const HASAN_TABLE_2: readonly { readonly blocks: number; readonly timeMs: readonly number[] }[] = [
   { blocks: 16, timeMs: [14.61, 14.61, 14.62, 14.63, 14.62, 14.62, 14.62, 14.62, 14.63, 14.64] },
   { blocks: 64, timeMs: [14.61, 14.6, 14.63, 14.62, 15.42, 15.91, 16.9, 17.73, 21.34, 22.57] },

@@ -29,9 +29,9 @@ const END_MASS = 1e-12;
 const MAX_STEPS = 300;
 
 /**
- * Makes the law of maximum entropy among all laws with these quartiles, moments and ends. Between two quartiles, its
- * probability is a factor times exp of a polynomial, which is the same everywhere. Source: Jaynes, Phys. Rev. 106
- * (1957), doi:10.1103/PhysRev.106.620.
+ * Makes the law of maximum entropy among all laws with these quartiles, moments and ends (Jaynes, Phys. Rev. 106
+ * (1957), doi:10.1103/PhysRev.106.620): in each range between quartiles, it is a factor times exp of the same
+ * polynomial.
  *
  * Without `min`, lengths begin at 0; without `max`, they end 20 spreads above the mean. Fails if figures are missing,
  * out of range, out of order, or impossible together; the message then says what would be possible.
