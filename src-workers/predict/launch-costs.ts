@@ -22,7 +22,7 @@ export function computeBlockStartsMs({ device, gridBlocks }: GpuCandidate): numb
   return gridBlocks * (device.blockStartNanoseconds ?? assumed) * 1e-6;
 }
 
-/** Returns the shortest time of a launch, ms; 0 if the device's launch time is known, as it is added separately. */
+/** Returns the shortest time of a launch, ms; 0 if the launch time of the device is known and added separately. */
 export function computeLaunchFloorMs({ launchMicroseconds }: GpuDevice): number {
   return launchMicroseconds === undefined ? LAUNCH_FLOOR_MS : 0;
 }

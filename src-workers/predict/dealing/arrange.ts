@@ -14,7 +14,7 @@ const GIVEN_UNITS = 2 ** 18;
 /** Keyed by the lengths of a workload, then units and balancing. All devices, kernels and setups share the orders. */
 const getKnownOrder = createOwnedCache<CompactNumbers, string, GivenOrder>(threadBudget, ORDER_MS, sizeOfOrder);
 
-/** Returns the bytes, with the longest units of groups of 2, 4, 8 … units, which launches compute later. */
+/** Returns the bytes of an order, with the longest units of groups of 2, 4, 8 … units, which launches compute later. */
 function sizeOfOrder({ lengths, work }: GivenOrder): number {
   return ORDER_BYTES + 2 * lengths.byteLength + (work === lengths ? 0 : work.byteLength);
 }

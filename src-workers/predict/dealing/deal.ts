@@ -36,7 +36,7 @@ export interface UnitOrder {
   ascends(first: number, count: number, stride: number): boolean;
 }
 
-/** Adds up the longest of each `count` units from first, first + stride, … on, as far as there are `units`. */
+/** Adds up the longest of the `count` units at first, at first + stride, and so on, below position `units`. */
 export function sumLongest(
   longestOf: (position: number, count: number) => number,
   units: number,

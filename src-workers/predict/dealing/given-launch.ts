@@ -163,7 +163,7 @@ interface ChosenBlocks {
 /**
  * Chooses all blocks if there are few of them, and evenly spread blocks if there are too many. If a sample is enough,
  * it contains the blocks with the longest units. Its other blocks are evenly spread, separately over the blocks with
- * one more round and over the remaining blocks. They span whole repetitions, so that all lengths are equally frequent.
+ * one more round and over the others. They span whole repetitions of the lengths, so each is equally frequent.
  */
 function chooseBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): ChosenBlocks {
   const { units, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, loop } = dealing;

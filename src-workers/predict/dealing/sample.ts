@@ -99,7 +99,7 @@ function chooseBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
   return { blocks, weights };
 }
 
-/** Lists the blocks with the longest unit of a window if they are few, as when rounds and windows repeat in step. */
+/** Lists the blocks with the longest unit of a window if they are few (if rounds and windows repeat in step). */
 function findEndBlocks(window: number, { units, slotsPerBlock, gridBlocks }: Dealing): readonly number[] {
   const slots = slotsPerBlock * gridBlocks;
   const count = Math.min(slots / greatestCommonDivisor(window, slots), Math.floor(units / window));

@@ -12,7 +12,7 @@ export function countSliceUnits(balancing: PaddedBalancing, units: number): numb
 
 /**
  * Makes the law of a padded unit, which is as long as the longest unit of its slice of `slice` units. If the slice
- * contains all units, all blocks share one draw, so its mean represents it.
+ * contains all units, all blocks share one draw, which is represented by its mean.
  * @param longest E[longest of all units], iterations
  */
 export function makePaddedLaw(law: LengthLaw, slice: number, units: number, longest: number): LengthLaw {

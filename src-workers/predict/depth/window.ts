@@ -53,7 +53,7 @@ export function computeWindowActivity({ units, n }: SortedWindow, groups: number
     const momentTo = (r: number): number =>
       r <= ended ? 0 : r <= open ? moments[r] : moments[open] + (r * (r + 1) - open * (open + 1)) / 2;
     const chance = (r: number): number => sumTo(r) - sumTo(r - 1);
-    // The expected number of pairs of active groups among the groups from + 1 … to.
+    // The expected number of pairs of active groups among the groups `from` + 1 to `to`.
     const pairsIn = (from: number, to: number): number =>
       to * (sumTo(to) - sumTo(from)) - (momentTo(to) - momentTo(from));
     const all = sumTo(perWindow);
