@@ -187,7 +187,7 @@ export function prepareDevice(launch: Launch, source: BlockSource): DeviceRun {
       for (let s = 0; s < M; s++) if (advance(s)) queue.push(s);
 
       while (block < G) {
-        // All blocks that end at one instant end before any is dispatched, so that blocks are distributed evenly.
+        // All blocks that end at one instant end before a new one is dispatched, so blocks are distributed evenly.
         const now = time[queue.first()];
         const freedCount = takeEnded(queue, time, now * (1 + SAME_INSTANT), freed);
         lastDispatchCycles = now;

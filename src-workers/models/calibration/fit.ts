@@ -324,7 +324,7 @@ function variance({ residuals }: Fit, { weights, huber }: Loss, free: readonly b
   return squares / Math.max(1, designs - free.filter(Boolean).length) / (kept * kept);
 }
 
-/** A parameter whose variance the others inflate by this factor is a combination of them, to numeric accuracy. */
+/** A parameter is a combination of the others, within rounding, if they inflate its variance by this factor. */
 const MAX_INFLATION = 1e6;
 
 /**

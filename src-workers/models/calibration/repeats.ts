@@ -105,7 +105,7 @@ export function summariseRepeats(timesNs: ArrayLike<number>, warmUp: ArrayLike<b
   });
 }
 
-/** Estimates a spread by the median absolute deviation, or the mean if most values are equal (Iglewicz, Hoaglin). */
+/** Estimates a spread by the median absolute deviation, or the mean one if most are equal (Iglewicz, Hoaglin). */
 function robustDeviation(values: Float64Array, centre: number): number {
   const byMedian = MAD_TO_DEVIATION * medianAbsoluteDeviation(values, centre);
   if (byMedian > 0) return byMedian;

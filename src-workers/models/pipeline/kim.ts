@@ -22,7 +22,7 @@ export interface KimRegisterFile {
 
 export interface KimFunctionalUnit {
   readonly name: string;
-  /** Σu in the poster's formula: cycles of this unit that the kernel needs, summed over its instructions' latencies. */
+  /** Σu in the poster's formula: the sum of the latencies of the kernel's instructions on this unit, cycles. */
   readonly latencyCycles: number;
   readonly count: number;
   /** s_u: thread groups that the unit takes in one issue (its width divided by ω). */
