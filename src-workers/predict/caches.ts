@@ -46,7 +46,7 @@ export function getCachedDepth({ depths }: LawCaches, key: LawKey, make: () => G
 interface ResidencyKey {
   readonly groupsPerBlock: number;
   readonly lastFilled: number;
-  /** Number of the pair of device and register cap. */
+  /** Numbers the pairs of a device and a register cap. */
   readonly at: number;
   readonly residentBlocks: number;
   readonly cyclesPerIteration: CycleTable;

@@ -58,7 +58,7 @@ export function makeLaneLaws(parts: readonly WeightedLaw[], sizes: readonly numb
 
 const keptSums = new WeakMap<PreparedLaw, Map<string, LaneLaws>>();
 
-/** If the buckets do not depend on the lanes of a group, all numbers of lanes share the sums. */
+/** If the buckets do not depend on the number of lanes, groups of any size share the sums. */
 export function getLaneSums(prepared: PreparedLaw, set: BucketSet, n: number, rounds: number): LaneLaws {
   if (set.cutForWidth) return makeLaneLaws(addRounds(prepared, set, 1, rounds), [n]);
   return keptFor(keptSums, prepared, KEPT_LANE_LAWS, `${set.key} ${rounds}`, () =>

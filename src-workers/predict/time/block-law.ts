@@ -247,8 +247,8 @@ export function makeSampledSteps({ depths, weights, groupsPerBlock: W }: Sampled
 }
 
 /**
- * Writes quantiles of the depths of a sample's groups and blocks, and returns their number. Those of blocks get closer
- * together towards the end, because a few long blocks decide when a launch ends.
+ * Writes quantiles of the depths of a sample's groups and blocks, and returns their number. The quantiles of blocks get
+ * closer towards the end, because a few long blocks decide when a launch ends.
  */
 function chooseSampledEdges(edges: Float64Array, depths: Float64Array, W: number): number {
   const blocks = depths.length / W;

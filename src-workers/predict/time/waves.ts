@@ -22,7 +22,7 @@ export interface Wave {
   readonly multiprocessors: number;
 }
 
-/** Whether all groups end with their block, and all blocks end at the same time. */
+/** Whether all groups end with their block, and all blocks live equally long. */
 export function hasEqualBlocks({ residency: { block } }: Wave): boolean {
   return block.blockDeviation <= 1e-7 * block.meanBlock && block.meanGroup >= (1 - 1e-9) * block.meanBlock;
 }
