@@ -28,7 +28,7 @@ export interface Bounds {
   readonly step: number;
 }
 
-/** Returns round bounds around a range, about four steps apart. */
+/** Returns round bounds of a range, and a round step of which about four fit between them. */
 export function niceBounds(low: number, high: number): Bounds {
   const span = high > low ? high - low : Math.abs(high) * 0.1 || 1;
   const step = niceStep(span, 4);

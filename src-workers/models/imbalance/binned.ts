@@ -241,7 +241,7 @@ function raise(
     let baseRe = re[k];
     let baseIm = im[k];
     let rest = n;
-    // The loop squares until the first factor of the product. A power of two needs no further steps.
+    // The base is squared up to the lowest bit of n, where the product begins. A power of two needs no further steps.
     for (; (rest & 1) === 0; rest >>>= 1) {
       const t = baseRe * baseRe - baseIm * baseIm;
       baseIm = 2 * baseRe * baseIm;
