@@ -27,8 +27,9 @@ export const ACHIEVED_BANDWIDTH = 0.67;
 /** Memory for depth laws and launches that only one task needs, bytes. */
 export const TASK_BYTES = 16 * 2 ** 20;
 export const LAUNCH_BYTES = 2 ** 10;
-/** Size of a pace with its table of cycles, bytes: an upper bound, because most paces never make the table. */
-export const PACE_BYTES = 1536;
+export const PACE_BYTES = 768;
+/** Size of the cost of a round with its tables of cycles, bytes: an upper bound, because most never make the tables. */
+export const ROUND_COST_BYTES = 2048;
 export const ORDER_BYTES = 2 ** 10;
 /** Time to order units and to compute all launches of this order again. Only the magnitude matters. */
 export const ORDER_MS = 50;

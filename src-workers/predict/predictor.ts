@@ -11,7 +11,7 @@ import { createOwnedCache, createSizedCache } from '../numeric/budget.ts';
 import { getOrMake, kept, keptWith } from '../numeric/kept.ts';
 import { mappedLaw, moments } from '../models/workload/laws.ts';
 import { createCaches, getLawCaches } from './caches.ts';
-import { ORDER_BYTES, ORDER_MS, PACE_BYTES } from './constants.ts';
+import { ORDER_BYTES, ORDER_MS, PACE_BYTES, ROUND_COST_BYTES } from './constants.ts';
 import { createCpuLoads } from './cpu.ts';
 import { countMostTiles, orderByTiles, type Tile } from './dealing/tiles.ts';
 import { makeCoresShape, makeShape } from './design/shapes.ts';
@@ -21,6 +21,7 @@ import { getGivenOrder, type SweepPlan } from './plan.ts';
 import type { Allowed, Caches, Predictor } from './tables.ts';
 
 const PACE_MS = 0.005;
+const ROUND_COST_MS = 0.02;
 /** The longest unit counts as certainly on one side of a gap between lengths if the other side is less probable. */
 const OPEN_PROBABILITY = 1e-3;
 
@@ -92,6 +93,7 @@ function makePredictor(
       combines: kernelPhase(kernel, 'combine') !== undefined,
       plain: [],
       known: createSizedCache(caches.budget, PACE_MS, () => PACE_BYTES),
+      rounds: createSizedCache(caches.budget, ROUND_COST_MS, () => ROUND_COST_BYTES),
       tables: new Map(),
     },
     ...findLongest(plan.law, plan.units),

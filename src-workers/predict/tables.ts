@@ -3,6 +3,7 @@ import type { Balancing, LengthClass, MixedBalancing } from '../domain/design.ts
 import type { PipelineParameters } from '../domain/kernel.ts';
 import type { Implementation } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
+import type { Demand } from '../models/pipeline/derive.ts';
 import type { CpuLoads } from './cpu.ts';
 import type { Budget } from '../numeric/budget.ts';
 import type { DealtLaunch } from './time/dealt-launch.ts';
@@ -90,6 +91,30 @@ export interface Pace {
   readonly overheadIterations: number;
 }
 
+/** What a mean round of a work group needs, whatever the number of active groups. */
+export interface RoundCost {
+  /** > 0. */
+  readonly iterations: number;
+  /** Starts of units for which the group waits, > 0. */
+  readonly starts: number;
+  readonly step: RoundPart;
+  readonly start: RoundPart;
+  /** The phases that run once per thread. */
+  readonly thread: RoundPart;
+  /** Latency and issue of the whole round. */
+  readonly pipeline: PipelineParameters;
+  readonly transferCycles: number;
+  /** Largest number of active groups. */
+  readonly most: number;
+  /** @param schedulers schedulers that count their groups separately */
+  readonly getCycles: (schedulers: number) => CycleTable;
+}
+
+/** A part of a round. Memory takes `transferCycles` for its data. */
+export interface RoundPart extends Demand {
+  readonly transferCycles: number;
+}
+
 /** Designs share tables if their kernel consists of iterations only. */
 export interface Paces {
   readonly hasNoPhases: boolean;
@@ -97,6 +122,7 @@ export interface Paces {
   /** Paces of iterations without other phases, by device, threads per unit, register cap and loop structure. */
   readonly plain: Pace[];
   readonly known: (key: number, make: () => Pace) => Pace;
+  readonly rounds: (key: number, make: () => RoundCost) => RoundCost;
   readonly tables: Map<string, CycleTable>;
 }
 

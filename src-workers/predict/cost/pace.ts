@@ -1,10 +1,5 @@
-import { isEvenShare, isPadded, type LockstepBalancing } from '../../domain/design.ts';
-import type { GpuDevice } from '../../domain/device.ts';
-import type { KernelProfile, PipelineParameters } from '../../domain/kernel.ts';
-import { bytesOfIteration, LEVEL_1_LATENCY, LEVEL_2_LATENCY, loadLatencyCycles } from '../../models/memory/accesses.ts';
-import { firstLevelCacheBytes } from '../../models/memory/first-level-cache.ts';
-import { sectorBytes } from '../../models/memory/traffic.ts';
-import { bytesPerMultiprocessorCycle, pipelineParameters, type Demand } from '../../models/pipeline/derive.ts';
+import { isEvenShare } from '../../domain/design.ts';
+import type { PipelineParameters } from '../../domain/kernel.ts';
 import {
   cyclesWithTraffic,
   cycleTable,
@@ -13,15 +8,13 @@ import {
 } from '../../models/pipeline/soft-saturation.ts';
 import { getOrMake } from '../../numeric/kept.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
-import { ACHIEVED_BANDWIDTH } from '../constants.ts';
-import { countSearchSteps } from '../dealing/even-share.ts';
 import type { GpuCandidate } from '../design/candidate.ts';
 import { preparePipeline } from '../predictor.ts';
-import type { Pace } from '../tables.ts';
-import { ONE_SCHEDULER, smoothRounds, tabulateRounds, type CycleTable, type Schedulers } from '../time/cycles.ts';
-import { countActiveLanes } from './active-lanes.ts';
-import { isOneLoop, getMeanRound } from './mean-round.ts';
-import { added, computePhaseDemands, computeStepFactor, times } from './phases.ts';
+import type { Pace, RoundCost, RoundPart } from '../tables.ts';
+import { ONE_SCHEDULER, smoothRounds, type Schedulers } from '../time/cycles.ts';
+import { isOneLoop } from './mean-round.ts';
+import { computeStepFactor } from './phases.ts';
+import { makeRoundCost } from './round-cost.ts';
 
 /** The cost of an iteration, and of the other phases in iterations: see README.md. */
 
@@ -64,16 +57,27 @@ export function getPace(candidate: GpuCandidate): Pace {
     ? shape.residentBlocks
     : Math.min(shape.residentBlocks, Math.ceil(workingBlocks / device.multiprocessors));
   const activeGroups = blocks * shape.groupsPerBlock;
-  const { residentThreads, sharedMemoryBytes } = shape.accessing;
-  // Blocks of any size with equally many groups and threads, and no shared memory, have the same pace.
+  const threads = isFamily
+    ? device.threadGroupWidth
+    : Math.min(shape.accessing.residentThreads, activeGroups * shape.threadGroupsPerGroup * device.threadGroupWidth);
+  // Even shares have a different number of items in every launch, so their launches share no pace.
+  if (isShare) {
+    const cost = makeRoundCost(candidate, rounds, threads, isFamily);
+    return (candidate.pace = makePace(candidate, cost, rounds, activeGroups, isFamily));
+  }
+  // Blocks of any size with equally many full groups and threads, and no shared memory, have the same pace.
+  const isSizeSeen = shape.accessing.sharedMemoryBytes > 0 || axes.blockThreads[blockAt] < device.threadGroupWidth;
   let key = (deviceAt * axes.threadsPerUnit.length + threadsAt) * axes.registerCap.length + capAt;
   key = (key * axes.loop.length + loopAt) * axes.balancing.length + balancingAt;
-  key = key * (axes.blockThreads.length + 1) + (sharedMemoryBytes > 0 ? blockAt + 1 : 0);
+  key = key * (axes.blockThreads.length + 1) + (isSizeSeen ? blockAt + 1 : 0);
   key = (key * (MOST_ROUNDS + 1) + rounds) * 2 + Number(isFamily);
-  key = (key * 4096 + residentThreads) * 256 + activeGroups;
-  // Even shares have a different number of items in every launch, so their launches share no pace.
-  const make = (): Pace => makePace(candidate, rounds, activeGroups, isFamily);
-  return (candidate.pace = isShare ? make() : paces.known(key, make));
+  // Only the caches of listed accesses depend on the threads. Measured figures are those of all resident threads.
+  const isMeasured = plan.pipeline[device.id] !== undefined;
+  key = key * 4096 + (!plan.kernel.accesses ? 0 : isMeasured ? shape.accessing.residentThreads : threads);
+  return (candidate.pace = paces.known(key * 256 + activeGroups, () => {
+    const cost = paces.rounds(key, () => makeRoundCost(candidate, rounds, threads, isFamily));
+    return makePace(candidate, cost, rounds, activeGroups, isFamily);
+  }));
 }
 
 /** Whether a launch consists of iterations that move no data. */
@@ -119,116 +123,56 @@ function roundSetup(setup: number, iterations: number): number {
   return Math.max(1, Math.round(setup / step)) * step;
 }
 
-function makePace(candidate: GpuCandidate, rounds: number, activeGroups: number, isFamily: boolean): Pace {
-  const { predictor, device, balancing } = candidate;
-  const { plan, elements } = predictor;
-  const { kernel, axes } = plan;
-  const { shape, threadsPerUnit: u, unitsPerGroup: n } = candidate;
+function makePace(
+  { balancing, shape }: GpuCandidate,
+  cost: RoundCost,
+  rounds: number,
+  activeGroups: number,
+  isFamily: boolean,
+): Pace {
+  const { iterations, starts, step, start, thread, pipeline, transferCycles } = cost;
   const { threadGroupsPerGroup } = shape;
-  const width = device.threadGroupWidth;
-  const cap = axes.registerCap[candidate.capAt];
-  const measured = plan.pipeline[device.id] !== undefined;
-  // Measured issue cycles contain the traffic, so the bytes only scale them. Derived ones get it as `transfer`.
-  const step = preparePipeline(plan, device, cap, measured ? shape.bytesPerIteration : 0);
-  const isSingle = isOneLoop(candidate);
-  const cost =
-    computeStepFactor(kernel, u) * (kernel.sharing === 'deal' && isEvenShare(balancing) ? 1 / u : 1) +
-    (isSingle ? (kernel.flattenedCost ?? 0) : 0);
-  const most = Math.floor(device.limits.maxThreadGroupsPerMultiprocessor / threadGroupsPerGroup);
-  const mean = getMeanRound(candidate, rounds);
-  const { lanes, units } = mean;
-  // A family with a single loop gets a lower bound: its lanes lose no time and start together.
-  const { iterations, starts } = isFamily && isSingle ? { iterations: predictor.meanLength, starts: 1 } : mean;
-  const active = countActiveLanes(predictor, balancing);
-  // Most reads happen after some lanes have ended, so the caches hold only the data of the active lanes.
-  const threads = isFamily
-    ? width
-    : Math.min(shape.accessing.residentThreads, activeGroups * threadGroupsPerGroup * width);
-  const run = isEvenShare(balancing) ? candidate.itemsPerSlot : shape.accessing.unitElements;
-  const taking = { ...shape.accessing, residentThreads: threads * active.ofReads, unitElements: run };
-  const bytes = measured ? 0 : bytesOfIteration(device, kernel, taking);
-  const waits = measured
-    ? 0
-    : loadLatencyCycles(device, kernel, taking, (probability) => active.any(lanes, probability)) -
-      kernel.dependentLoadsPerIteration * device.memoryLatencyCycles;
-  const own: Demand = { latencyCycles: (step.latencyCycles + waits) * cost, issueCycles: step.issueCycles * cost };
-  // A measured pipeline describes only the iterations. The other phases are derived, and corrected by the ratio of the
-  // measured to the derived values of the iterations.
-  const derived = measured ? pipelineParameters(device, kernel, { spilledRegisters: 0 }) : step;
-  const off: Demand = {
-    latencyCycles: measured ? plan.pipeline[device.id].latencyCycles / derived.latencyCycles : 1,
-    issueCycles: measured ? plan.pipeline[device.id].issueCycles / derived.issueCycles : 1,
-  };
-  const phases = computePhaseDemands(kernel, device, u, {
-    missShare: computeMissShare(kernel, device, isSingle, balancing, lanes, isFamily ? lanes : starts, rounds),
-    // The start of a fetched unit contains the load that waits for the counter, whose cost is in `fetch-cost.ts`.
-    loadsElsewhere: balancing.kind === 'dynamic-fetch' ? 1 : 0,
-    off,
-  });
-  const perStart = isSingle ? phases.refill : phases.unit;
-  // A flattened loop takes its first unit before the loop and finishes its last unit after it.
-  const perGroup = isSingle && kernel.refill ? added(phases.prologue, phases.unit) : phases.prologue;
-  const share = isEvenShare(balancing)
-    ? added(perGroup, times(phases.search, countSearchSteps(plan.units)), phases.carry)
-    : perGroup;
-  // `perCycle`: bytes that memory moves per cycle for the thread groups of one work group.
-  const achieved = device.achievedBandwidthFraction ?? ACHIEVED_BANDWIDTH;
-  const perCycle = achieved * bytesPerMultiprocessorCycle(device) * threadGroupsPerGroup;
-  const stepBytes =
-    (lanes * (isPadded(balancing) ? iterations * u : isEvenShare(balancing) ? iterations : elements) * bytes) /
-    perCycle;
-  const ofUnit = isSingle ? (kernel.refill ?? kernel.unit) : kernel.unit;
-  const unitBytes = measured ? 0 : (lanes * units * (ofUnit?.bytes ?? 0)) / perCycle;
-  const threadBytes = measured ? 0 : ((kernel.prologue?.bytes ?? 0) * Math.min(width, n * u)) / perCycle;
-  const whole = {
-    latencyCycles: iterations * own.latencyCycles + starts * perStart.latencyCycles + share.latencyCycles / rounds,
-    issueCycles: iterations * own.issueCycles + starts * perStart.issueCycles + share.issueCycles / rounds,
-  };
-  const transfer = stepBytes + unitBytes + threadBytes / rounds;
-  const pipeline: PipelineParameters = { ...step, ...whole };
-  const partsAmong = (groups: number): MarginalCycles =>
-    marginalCycles(pipeline, transfer, groups * threadGroupsPerGroup);
-  const cyclesAmong = (groups: number) => {
-    const part = partsAmong(groups);
-    return ({ latencyCycles, issueCycles }: Demand, moved: number): number =>
-      part.latency * latencyCycles + part.issue * issueCycles + part.transfer * moved;
-  };
-  const cyclesOf = cyclesAmong(activeGroups);
-  const iteration = cyclesOf(own, stepBytes / iterations);
-  const startIterations = cyclesOf(perStart, unitBytes / starts) / iteration;
-  const groupIterations = cyclesOf(share, threadBytes) / iteration;
-  const cyclesAlone = cyclesAmong(1);
+  const among = marginalCycles(pipeline, transferCycles, activeGroups * threadGroupsPerGroup);
+  const alone = marginalCycles(pipeline, transferCycles, threadGroupsPerGroup);
+  const iteration = priceAt(among, step);
+  const startIterations = priceAt(among, start) / iteration;
+  const threadIterations = priceAt(among, thread) / iteration;
   const isShare = isEvenShare(balancing);
-  const setup = roundSetup(startIterations + (isShare ? 0 : groupIterations / (starts * rounds)), iterations / starts);
-  const overhead = isShare ? roundSetup(groupIterations, iterations) : 0;
+  const setup = roundSetup(startIterations + (isShare ? 0 : threadIterations / (starts * rounds)), iterations / starts);
+  const overhead = isShare ? roundSetup(threadIterations, iterations) : 0;
   // All groups of a fetching launch run out of units together, so their schedulers need not be distinguished.
   const schedulers =
     balancing.kind === 'dynamic-fetch'
       ? ONE_SCHEDULER
-      : getSchedulers(pipeline, threadGroupsPerGroup, computeIssueShare(pipeline, transfer, partsAmong(activeGroups)));
-  let table: CycleTable | null = null;
+      : getSchedulers(pipeline, threadGroupsPerGroup, computeIssueShare(pipeline, transferCycles, among));
   return {
-    // Most designs are only compared by their bounds, so the table is made on demand. An accessor instead of a method
-    // would double the memory of a pace.
-    getCycles: () =>
-      (table ??= tabulateRounds(most, schedulers.count, (groups) =>
-        cyclesWithTraffic(pipeline, transfer, groups * threadGroupsPerGroup),
-      )),
+    getCycles: () => cost.getCycles(schedulers.count),
     findBestRate: (groups) =>
-      findBestRate(pipeline, transfer, threadGroupsPerGroup, { count: schedulers.count, most }, groups),
+      findBestRate(
+        pipeline,
+        transferCycles,
+        threadGroupsPerGroup,
+        { count: schedulers.count, most: cost.most },
+        groups,
+      ),
     schedulers,
     iterationFactor: 1 / (iterations + starts * setup + overhead / rounds),
-    pipeline: { ...pipeline, issueCycles: Math.max(pipeline.issueCycles, transfer) },
+    pipeline: { ...pipeline, issueCycles: Math.max(pipeline.issueCycles, transferCycles) },
     aloneCycles: {
-      step: cyclesAlone(own, isFamily ? 0 : stepBytes / iterations),
-      start: isFamily ? 0 : cyclesAlone(perStart, unitBytes / starts),
+      step: priceAt(alone, isFamily ? { ...step, transferCycles: 0 } : step),
+      start: isFamily ? 0 : priceAt(alone, start),
     },
-    stepIssueCycles: own.issueCycles,
-    roundIssueCycles: whole.issueCycles,
-    transferCycles: transfer,
+    stepIssueCycles: step.issueCycles,
+    roundIssueCycles: pipeline.issueCycles,
+    transferCycles,
     setupIterations: setup,
     overheadIterations: overhead,
   };
+}
+
+/** Computes the cycles that a part of a round adds to it. */
+function priceAt({ latency, issue, transfer }: MarginalCycles, part: RoundPart): number {
+  return latency * part.latencyCycles + issue * part.issueCycles + transfer * part.transferCycles;
 }
 
 /** Returns the share of issue, as opposed to traffic, in the cycles that a further group costs, 0…1. */
@@ -269,27 +213,4 @@ function findBestRate(
   let best = Infinity;
   for (let w = Math.max(1, groups - (groups % perRound)); w <= groups; w++) best = Math.min(best, cyclesOf(w) / w);
   return best;
-}
-
-/**
- * Computes the fraction of a unit's loads that wait for device memory, 0…1. Neighbouring units share sectors: groups
- * that start together wait for them, and later rounds find most of them fetched. Half of the bytes count as reads.
- */
-function computeMissShare(
-  { unit, refill }: KernelProfile,
-  device: GpuDevice,
-  isSingle: boolean,
-  balancing: LockstepBalancing,
-  lanes: number,
-  starts: number,
-  rounds: number,
-): number {
-  const read = ((isSingle ? (refill ?? unit) : unit)?.bytes ?? 0) / 2;
-  // The neighbours of a fetched unit run on other multiprocessors, so their loads share no sectors here.
-  if (read === 0 || balancing.kind === 'dynamic-fetch') return 1;
-  const sectors = (lanes * read) / sectorBytes(device);
-  const misses = Math.min(1, isSingle ? Math.max(1, sectors) / starts : sectors);
-  const hits = firstLevelCacheBytes(device, 0) > 0 ? LEVEL_1_LATENCY : LEVEL_2_LATENCY;
-  const later = misses + (1 - misses) * hits;
-  return isSingle ? later : (1 + (rounds - 1) * later) / rounds;
 }
