@@ -161,9 +161,7 @@ export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: Ca
   };
 }
 
-/**
- * Returns times, ms, without ordering and with the overhead of a launch. Fails with `conflict` on an invalid design.
- */
+/** Returns times, ms, with launch overhead but without ordering. Fails with `conflict` on an invalid design. */
 export function predictMeasured(
   plan: SweepPlan,
   designIndices: readonly number[],
@@ -255,9 +253,8 @@ function onlyMeasured(
 }
 
 /**
- * Times are computed for setups at this distance and interpolated between them, because the depth laws of a new setup
- * take most of the time. The distance must be wide: a fractional setup can change the grid of a law, and a time by
- * about 0.3 %.
+ * Distance of the setups for which times are computed. Others are interpolated, because the depth laws of a new setup
+ * take long. The distance must be wide, since two setups may differ in the grid of a law, and so in time by 0.3 %.
  */
 const setupStep = (plan: SweepPlan): number => 0.1 * moments(plan.law).mean + 0.2;
 

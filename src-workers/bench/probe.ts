@@ -7,7 +7,7 @@ import { mean } from '../numeric/statistics.ts';
  * extrapolate from. The last two rounds determine a time that is linear in the units.
  */
 
-/** Times by the clock of the process that reads the records. */
+/** Times of a round, by the clock of the process that reads the records. */
 export interface ProbeTimes {
   readonly units: number;
   readonly startMs: number;
@@ -147,8 +147,7 @@ const FLOORS = 10;
 
 /**
  * Reduces a measurement until it fits in its time limit: first the repeats, which only affect how certain a median is,
- * then the units while a launch stays long, then the designs. Units are also reduced if a design would exceed its own
- * limit.
+ * then the units while a launch stays long, then the designs. Units also shrink if a design would exceed its own limit.
  */
 export function fittingMeasurement(rounds: readonly ProbeTimes[], asked: AskedMeasurement): FittingMeasurement {
   const { warmUps, timeLimitMs, caseTimeLimitMs, parts, buildsAtOnce } = asked;

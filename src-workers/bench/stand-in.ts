@@ -34,7 +34,7 @@ export interface UnitLoopShape {
   readonly loadRate: number;
   readonly streamed: number;
   readonly streamRate: number;
-  /** Machine instructions of the pass: all of them, and the integer and logic instructions. */
+  /** Machine instructions of the pass, and the integer and logic instructions among them. */
   readonly instructions: number;
   readonly integerInstructions: number;
   /** Steps that run once per unit, and steps of each combination of results. */
@@ -80,7 +80,7 @@ function inPasses(mean: number): { readonly each: number; readonly rate: number 
   return { each, rate: Math.round(Math.max(0, mean - each) * 2 ** 22) * 2 ** 10 };
 }
 
-/** Returns the exchanges of a pass: half the cost of cooperation, at most one per step. Dealt units need none. */
+/** Returns the exchanges of a pass, each of two instructions: the cost of cooperation, but at most one per step. */
 function countExchanges({ sharing, instructionsPerIteration, cooperationCost }: UnitLoopProfile, u: number): number {
   if (sharing === 'deal') return 0;
   const steps = Math.log2(u);
@@ -110,7 +110,7 @@ function overhead(profile: UnitLoopProfile, u: number) {
 
 /** The integer instructions of a pass besides its steps: for one thread per unit, for split, and for dealt units. */
 const OWN = { one: 4, split: 6, dealt: 8 } as const;
-/** Instructions that change to the next unit in the nested form; the second value is for the flattened form. */
+/** Instructions that change to the next unit: the first number in the nested form, the second in the flattened form. */
 const UNIT_INSTRUCTIONS = 38;
 const REFILL_INSTRUCTIONS = 26;
 /** Instructions of the nested form that find where a unit's loads start. */

@@ -40,8 +40,7 @@ export async function isProgram(path: string): Promise<boolean> {
 
 /**
  * All processes of the tool are killed when it ends, at the time limit, on cancel, and when this process is killed. An
- * exit code other than 0 is no failure. Fails with `not-found`, with `unsupported` if it takes too long, or with
- * `cancelled`.
+ * exit code other than 0 is no failure. Fails with `not-found`, `cancelled`, or with `unsupported` at the time limit.
  */
 export function runTool(program: string, args: readonly string[], options: ToolOptions): Promise<Result<ToolRun>> {
   const { cwd, timeLimitMs, signal } = options;

@@ -37,7 +37,7 @@ export function findAbility(backend: BenchBackend, device: MeasuringDevice | nul
     case 'cuda':
       return { ...anything, threadsPerUnit: CUDA_GROUP_WIDTH, blockThreads: CUDA_BLOCK_THREADS };
     case 'hip':
-      // The loop is compiled for the width of a CUDA thread group.
+      // The stand-in loop is compiled for the width of a CUDA thread group.
       return { ...anything, threadsPerUnit: CUDA_GROUP_WIDTH, blockThreads: CUDA_BLOCK_THREADS, registerCaps: false };
     case 'webgpu':
       return {

@@ -62,17 +62,17 @@ export interface UnitLoopWorkload {
   readonly label: string;
   readonly lengths: Uint32Array;
   readonly profile: AnyUnitLoopProfile;
-  /** Bytes that a CPU moves, per entry of `lengths`, which may stand for a bundle or a part of the units. */
+  /** Bytes that a CPU moves, per entry of `lengths`, which may stand for several units. */
   readonly traffic: UnitTraffic | null;
 }
 
 export interface BenchParameters {
-  /** A GPU deals units to its slots as in `simulate/units.ts`. A CPU has a thread per core, which moves its share. */
+  /** The slots of a GPU take units as in `simulate/units.ts`. Each core of a CPU moves the bytes of its share. */
   readonly 'unit-loop': {
     readonly design: Design;
     readonly designIndex: number | null;
     readonly predictedMs: number | null;
-    /** The predicted number of resident blocks. It limits the launch, since the loop may need fewer registers. */
+    /** The predicted number. The launch is limited to it, since the loop may need fewer registers than the kernel. */
     readonly residentBlocks: number | null;
   };
   /** Each unit computes one power of a small matrix. Results are cycles per work group (Swatman 2022, Algorithm 1). */
@@ -119,7 +119,7 @@ export interface ProgramTask {
   readonly reference: string | null;
   /** Whether this is a probe: designs run one after another, and results are not compared. */
   readonly probe: boolean;
-  /** The order of units by bucket depends on this width of the predicted device. */
+  /** Width of the predicted device, on which the order of best buckets depends. */
   readonly threadGroupWidth?: number | null;
 }
 
@@ -137,7 +137,7 @@ export type CaseOf<Id extends BenchmarkId> = Extract<BenchCase, { readonly bench
 export const CACHE_STATES = ['warm', 'flush'] as const;
 export type CacheState = (typeof CACHE_STATES)[number];
 
-/** If more cases alternated, more would share the same conditions, but an interruption would leave fewer complete. */
+/** Cases whose launches alternate. More would share the same conditions, but fewer would survive an interruption. */
 export const ALTERNATING = 8;
 
 export interface BenchPlan {

@@ -51,9 +51,9 @@ export function orderText({ order }: Pick<Breakdown, 'order'>): string {
 
 /** Fractions of the device's peaks, over the whole launch. */
 export interface Achieved {
-  /** The slots of waiting lanes count as used. Null on a CPU. */
+  /** Issue slots of waiting lanes count as used. Null on a CPU. */
   readonly issueFraction: number | null;
-  /** If the level-2 cache limits: what device memory would reach if it were as busy. Null if no known data is moved. */
+  /** If the level-2 cache is busier: the bandwidth of equally busy device memory. Null without known traffic. */
   readonly bandwidthGbS: number | null;
   readonly bandwidthFraction: number | null;
   /** The resource that is busy for at least half of the time. */

@@ -28,7 +28,7 @@ export interface CalibratedParameters extends PipelineParameters {
   readonly launchOverheadMs: number | null;
 }
 
-/** Parameters that depend on the kernel alone, and their fields in it. All devices share these values. */
+/** For each parameter that depends on the kernel alone, its field in the kernel. All devices share these values. */
 export const KERNEL_PARAMETERS = {
   serialFraction: 'serialFraction',
   cooperationCost: 'cooperationCost',

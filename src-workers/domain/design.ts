@@ -5,8 +5,7 @@ import { conflict, type Result } from './result.ts';
 /**
  * How units are ordered or handed out if a slot takes whole units. `none`: in the order of the workload, or as
  * independent draws if it has no order. `k`: number of buckets. `units`: size of a window. `fetch`: the units that one
- * addition to the common counter takes, either consecutive units for one slot (1 if omitted) or one for every slot of a
- * thread group.
+ * addition to the common counter takes: a number for one slot (1 if omitted), or one for each slot of the group.
  */
 export type WholeUnitBalancing =
   | { readonly kind: 'none' }

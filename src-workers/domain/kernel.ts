@@ -1,9 +1,8 @@
 export type LoopForm = 'nested' | 'flattened';
 
 /**
- * How the lanes of a thread group read an array. `along-unit`: the elements of each lane's own unit (the values of CSR;
- * coalesced only where threads share the unit). `across-lanes`: neighbouring elements (padded, column-major).
- * `scattered`: arbitrary places (a gather).
+ * How the lanes of a thread group read an array. `along-unit`: each lane reads its own unit (CSR), which is coalesced
+ * only where threads share the unit. `across-lanes`: neighbouring elements (padded matrices). `scattered`: any places.
  */
 export const ACCESS_PATTERNS = ['along-unit', 'across-lanes', 'scattered'] as const;
 export type AccessPattern = (typeof ACCESS_PATTERNS)[number];
@@ -15,17 +14,13 @@ export interface MemoryAccess {
   readonly footprintBytes?: number | undefined;
   /** Fraction of a gather's reads that miss the caches, each with its own sector, 0…1. Assumed if omitted. */
   readonly missFraction?: number | undefined;
-  /**
-   * Whether elements are read once, and `footprintBytes` is all that the launch reads: a repeated launch finds them
-   * cached.
-   */
+  /** Set if elements are read once and the launch reads only `footprintBytes`. A repeated launch finds them cached. */
   readonly isWarm?: boolean | undefined;
 }
 
 /**
- * How threads share a unit. `deal`: ⌈length / u⌉ iterations to each lane, with results combined once per unit (a CSR
- * row by several threads). `split`: every iteration takes φ(u) = (1−σ)/u + σ + κ·log₂u of its original time (Swatman et
- * al. 2022).
+ * How u threads share a unit. `deal`: each has ⌈length / u⌉ iterations, and results are combined once per unit, as for
+ * a CSR row. `split`: every iteration takes φ(u) = (1−σ)/u + σ + κ·log₂u of its original time (Swatman et al. 2022).
  */
 export const SHARINGS = ['deal', 'split'] as const;
 export type Sharing = (typeof SHARINGS)[number];

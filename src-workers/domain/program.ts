@@ -28,5 +28,5 @@ export const PASSWORD_VARIABLE = 'LOCKSTEP_REDIS_PASSWORD';
 export const TOKEN_VARIABLE = 'LOCKSTEP_TOKEN';
 export const SECRET_VARIABLES: readonly string[] = [PASSWORD_VARIABLE, TOKEN_VARIABLE];
 
-/** Lists the variables that only the engine gets, because in programs they would change measured times. */
+/** This variable names the variables that programs must not get, because they would change measured times. */
 export const ENGINE_ONLY_VARIABLE = 'LOCKSTEP_ENGINE_ONLY';

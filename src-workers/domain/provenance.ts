@@ -304,7 +304,7 @@ export function isFittedToStandIn(measured: Pick<MeasuredPipeline, 'origin' | 'f
   return measured?.origin === 'calibrated' && measured.fittedTo !== 'kernel';
 }
 
-/** All devices of a study share the calibrated fields of its kernel. */
+/** Returns whether the kernel's calibrated fields, which all devices share, were fitted to the stand-in loop. */
 function isKernelOfStandIn(pipeline: PredictionInputs['pipeline']): boolean {
   const all = Object.values(pipeline);
   return all.some(isFittedToStandIn) && !all.some(({ fittedTo }) => fittedTo === 'kernel');

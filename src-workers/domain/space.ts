@@ -71,7 +71,7 @@ export function getBlockWidth({ blockWidth }: SpaceAxes, position: number): numb
   return blockWidth?.[position] ?? null;
 }
 
-/** Returns the position for designs for which the width of a block has no meaning. */
+/** Returns the position of blocks of one row, for designs to which the width of a block does not apply. */
 export function rowPosition({ blockWidth }: SpaceAxes): number {
   return Math.max(0, blockWidth?.indexOf(null) ?? 0);
 }

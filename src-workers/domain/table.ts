@@ -2,7 +2,7 @@ export interface TableColumn {
   readonly name: string;
   /** `whole`: an integer ≥ 0 in every record; `number`: every field that is not empty is a number. */
   readonly kind: 'whole' | 'number' | 'text' | 'empty';
-  /** Distinct integers ≥ 0; `null` above one million, the maximum number of different lengths. */
+  /** Number of distinct integers ≥ 0; `null` above one million, the maximum number of different lengths. */
   readonly distinct: number | null;
   readonly total: number;
   readonly min: number;

@@ -27,6 +27,6 @@ export interface KeptBands {
   readonly bands: readonly KeptBand[];
   readonly chips: readonly MeasuredChip[];
   readonly devices: readonly KeptAgreement[];
-  /** Each end covers three quarters of the GPUs in the SpMV data, predicted as if they had not been measured. */
+  /** From the GPUs of the SpMV data, predicted as if unmeasured. Each end of the interval holds for three of four. */
   readonly unmeasured: TimeInterval;
 }

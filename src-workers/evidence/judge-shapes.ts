@@ -85,7 +85,7 @@ export function judgeLaunches(dataset: LaunchDataset, gpu: ShapeGpu): GpuDetail 
   };
 }
 
-/** Among designs with the same predicted time, block size decides, as in the product (`advise/pick.ts`). */
+/** Among designs with nearly the shortest predicted time, block size decides, as in the product (`advise/pick.ts`). */
 function shapeChoice(families: readonly ShapeFamily[]): ChoiceEvidence {
   const regrets = families.map(({ predicted, measured, threads }) => {
     const limit = Math.min(...predicted) * (1 + AGREEMENT_FRACTION);
@@ -103,7 +103,7 @@ function shapeChoice(families: readonly ShapeFamily[]): ChoiceEvidence {
   };
 }
 
-/** Two designs are told apart if their predicted times differ by more than the error in this fraction of pairs. */
+/** Two designs are told apart if their predicted times differ by more than this quantile of the errors of pairs. */
 const TOLD_APART_QUANTILE = 0.8;
 
 function randomRegret(families: readonly ShapeFamily[]): number {

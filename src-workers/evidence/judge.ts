@@ -165,7 +165,7 @@ function implementationEvidence(
   };
 }
 
-/** Computes the errors of predicted times. A time that was not measured is NaN. */
+/** @param measured NaN where a time was not measured */
 export function agreement(predicted: Float64Array, measured: Float64Array) {
   const times = measured.filter((time) => time > 0);
   const own = predicted.filter((_, i) => measured[i] > 0);
@@ -226,9 +226,7 @@ export function geometricMean(values: Float64Array): number {
   return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
 }
 
-/**
- * Geometric means over the other GPUs of the vendor, or else over all others; `null` if none has the implementation.
- */
+/** Means of the values fitted for the vendor's other GPUs, or else for all others; `null` if there are none. */
 export function unseenParameters(
   { dataset, devices, kept }: Pick<Judged, 'dataset' | 'devices' | 'kept'>,
   gpu: MeasuredGpu,

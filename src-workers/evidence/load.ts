@@ -38,9 +38,7 @@ export async function readPredictions(folder: string): Promise<KeptPredictions> 
   return JSON.parse(gunzipSync(await readFile(join(folder, PREDICTED_FILE))).toString()) as KeptPredictions;
 }
 
-/**
- * Without `dataset`, loads the data set whose columns the file has, or all. The devices are those of `evidenceDevices`.
- */
+/** Without `dataset`, loads all data sets, or the one whose columns the file has. `devices`: from `evidenceDevices`. */
 export async function loadEvidence(
   folder: string,
   devices: readonly GpuDevice[],

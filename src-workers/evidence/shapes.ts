@@ -118,8 +118,7 @@ const REGISTERS_PER_OUTPUT = 2;
 
 /**
  * Blocks of a family have the same width, so a family compares only heights. Variants in shared memory are excluded,
- * since the shape of their blocks changes the work, and blocks narrower than a thread group, since their lanes read
- * several rows.
+ * since the block shape changes their work. So are blocks narrower than a thread group, whose lanes read several rows.
  */
 const readConvolution: Reader = async (folder, devices) => {
   const families = new Map<

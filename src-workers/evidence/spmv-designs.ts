@@ -56,9 +56,8 @@ const MOST_ROWS = 1 << 15;
 const SEED = 7;
 
 /**
- * If it is unknown how similar neighbours are, the loss of slices is their loss in random order, raised to this power.
- * The power is the median over the 956 matrices of Ginkgo's file whose slices, in random order, lose a fifth or more
- * (quartiles 0.44 and 0.91).
+ * If it is unknown how similar neighbours are, the loss of slices is their loss in random order, raised to this power:
+ * the median (quartiles 0.44, 0.91) of the 956 matrices in Ginkgo's file whose slices then lose a fifth or more.
  */
 const USUAL_LIKENESS = 0.71;
 
@@ -223,10 +222,10 @@ function csrKernel(matrix: MatrixSummary, value: number, missFraction: number, t
   };
 }
 
-/** A load and a compare-and-swap, each assumed to run twice. Threads that share a padded row add one after another. */
+/** A load and a compare-and-swap, each assumed to run twice. */
 const EXCHANGES_PER_ADDITION = 4;
 
-/** Returns the kernel for a padded, column-major matrix. Threads that share a row are in different thread groups. */
+/** Returns the kernel for a padded, column-major matrix. Threads of a row are in several groups and add one by one. */
 function paddedKernel(matrix: MatrixSummary, cells: number, threads: number, missFraction: number): KernelProfile {
   const additions = (EXCHANGES_PER_ADDITION * threads) / Math.log2(Math.max(2, threads));
   return {
@@ -250,8 +249,7 @@ function evenKernel(
   missFraction: number,
 ): KernelProfile {
   const endsRow = 1 - (1 - 1 / Math.max(1, matrix.mean)) ** threadGroupWidth;
-  // Before compute capability 6.0, an addition of doubles is a load and a compare-and-swap (CUDA C++ Programming Guide,
-  // "Atomic functions").
+  // Before compute capability 6.0, compare-and-swap adds doubles (CUDA C++ Programming Guide, Atomic Functions).
   const isEmulated = occupancy.family === 'nvidia' && Number(occupancy.computeCapability) < 6;
   const walk = { instructions: 4, integerShare: 1, chainInstructions: 2, dependentLoads: 1 };
   return {

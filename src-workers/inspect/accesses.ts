@@ -67,7 +67,7 @@ export const LANE = /^(%tid\.x|SR_TID\.X)$/;
 const THREADS = /^(%ntid\.x|c\[0x0\]\[(RZ|0x0|0x360)\])$/;
 const sum = (values: readonly number[]): number => values.reduce((all, one) => all + one, 0);
 
-/** Lists the arrays that an iteration reads and writes, with their address patterns. `counted`: its instructions. */
+/** Lists the arrays that the instructions `counted` of an iteration read and write, with their address patterns. */
 export function findAccesses(
   code: readonly Instruction[],
   addresses: Addresses,

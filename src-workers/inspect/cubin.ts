@@ -83,7 +83,7 @@ function readSections(view: DataView, bytes: Uint8Array): readonly Section[] {
   });
 }
 
-/** Files are too small for the conversion to a number to lose digits. */
+/** A file has far fewer than 2⁵³ bytes, so offsets are exact as numbers. */
 const offset = (view: DataView, at: number): number => Number(view.getBigUint64(at, true));
 
 /** The limit bounds the search in a damaged file; a longer name is read as empty. */

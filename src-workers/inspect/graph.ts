@@ -157,8 +157,8 @@ const NONE: ReadonlySet<number> = new Set();
 const MAX_TAILS = 8;
 
 /**
- * Finds the backward branches of an inner loop that shares its head with an outer loop. It must not leave the outer
- * loop directly, so that all lanes meet in the outer loop before any lane continues.
+ * Finds the backward branches of an inner loop that shares its head with an outer loop. The inner loop must not leave
+ * the outer loop directly, so that all lanes meet in the outer loop before any lane continues.
  */
 function innerTails(graph: Graph, { head, tails, blocks }: Loop): readonly number[] {
   if (tails.length < 2 || tails.length > MAX_TAILS) return [];

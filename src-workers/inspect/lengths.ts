@@ -12,8 +12,8 @@ const MAX_SIGMA = 2.5;
 const STEPS = 26;
 
 /**
- * Fits a law whose groups of 32 have the measured loss: 32 over the mean number of active lanes. The law is geometric,
- * since the loss determines its single parameter; with a mean length it is log-normal. Fails with `unsupported`.
+ * Fits a law whose groups of 32 have the measured loss: 32 divided by the mean number of active lanes. The law is
+ * geometric, with one parameter, or log-normal if a mean length is given. Fails with `unsupported` if no law fits.
  */
 export function fitLengths(meanActiveLanes: number, meanLength: number | null): Result<FittedLengths> {
   const wanted = CUDA_GROUP_WIDTH / meanActiveLanes;

@@ -253,9 +253,7 @@ function perIteration(one: Found, times: number): Found {
   };
 }
 
-/**
- * Maps remainder loops to their unrolled loop, on the same source line or, without lines, with the same kinds of work.
- */
+/** Maps a remainder loop to its unrolled loop, which has the same source line or, without lines, the same work. */
 function findRests(graph: Graph, found: readonly Found[]): ReadonlyMap<number, number> {
   const kinds = found.map(({ loop }) =>
     [...new Set([...listInstructions(graph, loop.own)].flatMap((at) => describeWork(graph.code[at]) ?? []))]

@@ -82,8 +82,8 @@ export function findPhases(
   const tree = makeTree(code, [...listInstructions(graph, around.blocks)], unit);
   const serial = !cooperates(code, own) && loop.refill.size === 0 && waitsForBefore(graph, loop, sums);
   const sharing = serial || cooperates(code, own) ? 'split' : 'deal';
-  // If threads split each iteration, another loop that exchanges values may be an unrolled copy of this loop. Otherwise
-  // it is the tree that combines results.
+  // If iterations are dealt, another loop that exchanges values is the tree that combines results. If they are split,
+  // it may be an unrolled copy of this loop.
   const treeLoop =
     sharing === 'split'
       ? -1
@@ -149,8 +149,8 @@ function straightRest(
 const COUNTS = /^(add|sub|min|max|mov|selp|setp|neg|abs|[FD]ADD|[FD]?MNMX|FSEL|[FD]SETP)\b/;
 
 /**
- * An exit of the loop, or the address of a load, depends on a value that each iteration computes from its previous
- * value, other than by counting. Threads can add up parts of a sum, so a sum does not count.
+ * Returns whether an exit of the loop, or the address of a load, depends on a value that each iteration computes from
+ * its previous value. Counters and sums are excluded, since several threads can each compute a part of them.
  */
 function waitsForBefore(graph: Graph, loop: Loop, sums: Sums): boolean {
   const { code, to } = graph;

@@ -13,8 +13,8 @@ const MAX_UNROLLED = 256;
 const LEAST_WORK = 0.85;
 
 /**
- * The factor divides the step of the value that the end of the loop compares. In a pass, the count of each kind of work
- * is a multiple of the factor, and growing addresses reach that many places.
+ * Finds the source iterations of a pass. Their number divides the step of the value that the end of the loop compares.
+ * Nearly all work of a pass occurs that many times, and its accesses span the step of their addresses.
  */
 export function findUnrolling(graph: Graph, loop: Loop, sums: Sums, compared: readonly Comparison[]): Unrolling {
   const { code } = graph;

@@ -16,8 +16,7 @@ import { ofLibrary, refuse, shown, type FileBytes } from './source.ts';
 
 /*
  * Arrow's IPC format, https://arrow.apache.org/docs/format/Columnar.html: a file (Feather 2) or a stream of messages,
- * each with a flatbuffer and a body of buffers. Columns of numbers and lists are read; of other columns, only the
- * buffers are counted.
+ * each with a flatbuffer and a body of buffers. Columns of numbers and lists are read. Other columns are skipped.
  */
 
 const FILE = 'ARROW1\0\0';
@@ -34,7 +33,7 @@ export const isArrow = (head: Uint8Array): boolean =>
 
 const [SCHEMA, RECORD_BATCH] = [1, 3];
 const TYPE = { int: 2, float: 3, bool: 6, list: 12, union: 14, fixedList: 16, map: 17, largeList: 21, listView: 25, largeListView: 26 } as const; // prettier-ignore
-/** Buffers by the number of the type, without those of its children. NaN for unions, where they vary. */
+/** Number of a column's own buffers, by the number of its type. NaN for unions, where it varies. */
 const BUFFERS = [0, 0, 2, 2, 3, 3, 2, 2, 2, 2, 2, 2, 2, 1, NaN, 2, 1, 2, 2, 3, 3, 2, 0, 2, 2, 3, 3];
 const VIEWS: readonly number[] = [23, 24];
 
@@ -53,7 +52,7 @@ interface Batch {
   readonly bodyAt: number;
 }
 
-/** @param known counts the fields that were read, since many fields may refer to the same field with many children */
+/** @param known limits the fields, since in a damaged file many fields may refer to the same children */
 function readField(view: DataView, at: number, known: { count: number }): Field {
   const field = tableAt(view, at);
   known.count++;
@@ -147,7 +146,7 @@ async function readValues(
   const nodes = listElements(table, 1, 16);
   const buffers = listElements(table, 2, 16);
   const viewed = [...listElements(table, 4, 8)];
-  /** Reads a number from the structure that describes the batch. The structure is missing if its type is unknown. */
+  /** Reads a number at a place in the description of the batch. The place is unknown after a column of unknown type. */
   const long = (at: number): number => {
     if (!(at >= 0)) throw new Error('a column has no values');
     return Number(view.getBigInt64(at, true));

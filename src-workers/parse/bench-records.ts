@@ -195,7 +195,7 @@ const planLine = v.object({
   source: v.nullable(v.object({ runId: whole(1), study: text(400), seed: whole(0), deviceId: text(400) })),
 }) satisfies v.GenericSchema<unknown, PlanLine>;
 
-/** One value for each group, for 32 times as many work groups as were published. */
+/** Maximum length of a list. It may have a value per work group, and the published data (SMITE) has 2¹⁷ groups. */
 const MAX_VALUES = 2 ** 22;
 
 const benchRecord = v.variant('type', [

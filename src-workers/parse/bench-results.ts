@@ -7,7 +7,7 @@ import { caught, refuse, shown } from './source.ts';
 
 export interface BenchResults {
   readonly plan: PlanLine;
-  /** `null` if the file ends before the record of the device. In this case no case has a time. */
+  /** `null` if the file ends before the record of the device. The cases then have no times. */
   readonly device: MeasuringDevice | null;
   readonly cases: readonly CaseResult[];
   readonly elapsedMs: number;
@@ -17,7 +17,7 @@ export interface BenchResults {
 
 /** A line may hold a plan with all its cases, or one number per group. */
 const MAX_LINE_BYTES = 64 * 2 ** 20;
-/** Limit of the times of all cases together, which then take 64 MB. */
+/** Maximum number of times of all cases together. They take 64 MB. */
 const MAX_SAMPLES = 2 ** 23;
 const NEWLINE = 0x0a;
 /** Cases that a warning names. Further cases are only counted. */
@@ -234,7 +234,7 @@ function parsedLine(text: string): { readonly json: unknown; readonly cutOff: bo
   return null;
 }
 
-/** Each attempt has its warm-ups first, and counts repeats upwards. */
+/** Returns whether a new attempt at the case begins: an attempt has warm-ups first, then repeats in rising order. */
 function isAgain(before: Sample, next: Sample): boolean {
   if (before.warmUp !== next.warmUp) return next.warmUp;
   return next.repeat <= before.repeat;

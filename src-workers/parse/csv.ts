@@ -45,8 +45,8 @@ export const csvSyntax = (delimiter?: Delimiter) => ({
 /**
  * Reads unit lengths from CSV (RFC 4180; also `;`, tab, a byte-order mark, CRLF, blank lines and `#` comments) as a
  * stream. Memory grows with the number of distinct lengths, and with the number of lines whose order is kept. A header
- * names the columns, and two columns without a header are (n, p). Probabilities must sum to 1 within
- * `PROBABILITY_SUM_TOLERANCE`; counts and weights of equal lengths are added.
+ * names the columns; two columns without a header are lengths and probabilities. Probabilities must sum to 1 within
+ * `PROBABILITY_SUM_TOLERANCE`. Counts of equal lengths are added.
  * `chosen` names the columns instead. `undirected`: an edge counts at both of its ends. `attributed`: fields after the
  * ends of an edge are skipped. Failures name line and column.
  */

@@ -60,14 +60,14 @@ export function parseEvidence(
   });
 }
 
-/** Bytes of a value and its index. */
+/** Bytes of a stored cell: a value of 8 and an index of 4. */
 const CELL_BYTES = 12;
 const SLICE_ENTRY_BYTES = 8;
 
 /**
- * In Ginkgo's file, most rows have a twelfth of the number of stored cells, rounded; the other rows have the cells plus
- * the arrays that describe the slices, in units of a cell. The figures can be told apart: a number of cells is a
- * multiple of 64, at least the number of non-zeros, and at most the number of cells if all rows were equally long.
+ * For most matrices, Ginkgo's file has a twelfth of the number of cells, rounded. For the others, it has the size of
+ * the cells and of the arrays that describe the slices, in cells. The two can be told apart, because a number of cells
+ * is a multiple of 64, at least the non-zeros, and at most the cells of rows that are all as long as the longest.
  */
 function withCells(matrices: readonly MatrixSummary[]): readonly MatrixSummary[] {
   // Padding never makes a matrix smaller, so a value far below the non-zeros is not a number of cells.

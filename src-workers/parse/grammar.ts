@@ -48,7 +48,7 @@ export type WorkloadDescriptor =
 export interface WorkloadContext {
   /** Opens a file that the text names. The caller decides which paths are allowed, and what they are relative to. */
   readonly openFile: (path: string) => Promise<Result<ByteSource>>;
-  /** Probability that is cut off infinite supports; `DEFAULT_TRUNCATION` if omitted. */
+  /** Probability that is cut off at the end of an infinite law; `DEFAULT_TRUNCATION` if omitted. */
   readonly truncation?: number | undefined;
 }
 

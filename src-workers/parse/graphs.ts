@@ -135,7 +135,7 @@ const fieldsOf = (line: string): readonly string[] => line.trim().split(/\s+/).f
 interface MetisHeader {
   readonly vertices: number;
   readonly edges: number;
-  /** How many numbers a line has before its neighbours, and how many for each neighbour. */
+  /** How many numbers come before the neighbours in a line, and how many describe each neighbour. */
   readonly before: number;
   readonly each: number;
 }
@@ -149,9 +149,9 @@ function metisHeader(line: string): MetisHeader | null {
 }
 
 /**
- * The first line of a METIS file could also begin an edge list. If the following lines differ in length and several
- * begin with the same number, the file is METIS. Otherwise the number of lines and their neighbours must match the
- * first line, and no vertex may be its own neighbour.
+ * The first line of a METIS file could also begin another list. An edge list is excluded if a line has another length
+ * than the first, and an adjacency list if two lines begin with the same number. Unless both are excluded, the number
+ * of lines and their neighbours must match the first line, and no vertex may be its own neighbour.
  */
 export function isMetis(head: Uint8Array): boolean {
   const { lines, isAll } = headLines(head, '%');

@@ -113,9 +113,8 @@ function openReader(bytes: Uint8Array, label: string) {
 }
 
 /**
- * Reads containers named in `apart` entry by entry, so that a large file needs no large tree, does not block other
- * work, and gives its complete entries if it is truncated. `NaN` and infinities, which Python writes, become `null`.
- * Throws a `FailureError` that names the line.
+ * Reads containers named in `apart` entry by entry, so that a large file needs little memory, lets other work run, and
+ * gives its complete entries if it is truncated. Python's `NaN` and infinities become `null`. Errors name the line.
  */
 export async function eachJsonMember(
   bytes: Uint8Array,

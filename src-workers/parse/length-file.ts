@@ -149,8 +149,7 @@ export async function unpackedSource(source: ByteSource, label: string): Promise
 
 /**
  * The content decides the format, not the name. Memory holds the distinct lengths, the order of at most
- * `MAX_ORDERED_LENGTHS` lengths, and a chunk or group of rows. Within gzip, Parquet, Arrow and NPZ need the unpacked
- * file.
+ * `MAX_ORDERED_LENGTHS` lengths, and a chunk or group of rows. Parquet, Arrow and NPZ in gzip are unpacked as a whole.
  * @param chosen columns of a table; for an archive, the name of the array
  */
 export function readLengths(

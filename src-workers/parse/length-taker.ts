@@ -40,7 +40,7 @@ export interface LengthTaker {
 }
 
 /**
- * Memory grows with the number of distinct lengths, of lengths whose order is kept, and the largest vertex number.
+ * Memory grows with the number of distinct lengths and of lengths in order or, for edges, the largest vertex number.
  * @param undirected whether an edge counts at both of its ends
  * @param hint added to the message for an invalid probability
  */

@@ -3,7 +3,7 @@ import { ok, type Result } from '../domain/result.ts';
 import { eachCsvRecord } from './csv-records.ts';
 import { caught, refuse, type ByteSource } from './source.ts';
 
-/** Each other column has the times of a schedule. */
+/** The columns that describe a matrix. All further columns have the times of one schedule each. */
 const MATRIX_COLUMNS = ['dataset', 'rows', 'cols', 'nnzs'] as const;
 const MAX_MATRICES = 10_000;
 const MAX_SCHEDULES = 50;

@@ -52,8 +52,8 @@ export function parseMatrixMarket(source: ByteSource, label: string, entry?: Mat
     let taken = 0;
     let lineNumber = 0;
     const refuse: Refuse = (problem, column) => refuseIn(label, { line: Math.max(1, lineNumber), column }, problem);
-    // The next position in an array file, which is written column by column. In a symmetric matrix, a column starts on
-    // or below the diagonal.
+    // The next position in an array file, which is written by columns. Columns of a symmetric matrix start on or below
+    // the diagonal.
     let row = 0;
     let column = 0;
 

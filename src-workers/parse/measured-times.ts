@@ -34,7 +34,7 @@ const OF_RANKING: ReadonlySet<string> = new Set([
 const isRanking = (header: readonly string[]): boolean =>
   ['aggregate_loss', 'limited_by'].every((name) => header.includes(name));
 
-/** Columns that show that a file describes designs. Devices, implementations and loops are also in other files. */
+/** Columns that only files of designs have. Devices, implementations and loops are in other files too. */
 const DESIGN_COLUMNS: ReadonlySet<string> = new Set(
   Object.entries(DESIGN_NAMES).flatMap(([field, names]) =>
     ['device', 'implementation', 'loop'].includes(field) ? [] : names,

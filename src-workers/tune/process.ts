@@ -13,7 +13,7 @@ import { choleskyFactor } from '../numeric/symmetric.ts';
  * most probable ones (§5.4.1 there); their priors expect values z with a spread of about 1.
  */
 
-/** The position of each design on one axis, as the number of one of the axis's distinct values. */
+/** One axis. `codes` has, for each design, the number of its value among the `size` distinct values. */
 export interface Axis {
   readonly codes: Uint16Array;
   readonly size: number;
@@ -24,10 +24,7 @@ export interface Axis {
 export interface Field {
   readonly axes: readonly Axis[];
   readonly line: Float64Array;
-  /**
-   * w, above 0 and at most 1: the weight of each axis in the covariance. With w = 1, designs that differ only along one
-   * axis can be uncorrelated.
-   */
+  /** w, above 0 and at most 1. With w = 1, designs that differ only along one axis can be uncorrelated. */
   readonly interaction: number;
 }
 
@@ -68,8 +65,8 @@ const [SMOOTH, OWN, LINE, LENGTHS] = [0, 1, 2, 3];
 export const widthsOf = ({ axes }: Field): number => LENGTHS + axes.length;
 
 /**
- * Computes the correlation along an axis for every two values, and the derivative of its logarithm with respect to the
- * logarithm of the axis's length.
+ * Computes 1 − w + w·kₐ for every two values of an axis, and the derivative of its logarithm by the logarithm of the
+ * axis's length.
  */
 function correlations(
   { apart }: Axis,
@@ -181,14 +178,14 @@ export interface Process {
   readonly own: number;
   /** The variance of z − e at every design. */
   readonly spread: Float64Array;
-  /** Adds a measured design with the variance of its measurement. Its value is not needed yet. */
+  /** Adds a measured design and the variance of its noise. Only `expect` needs the measured value. */
   add: (design: number, noise: number) => void;
   keep: (count: number) => void;
   expect: (z: Float64Array) => {
     readonly mean: Float64Array;
     /** Errors of the measured designs, in standard deviations. Each is predicted from the measurements before it. */
     readonly errors: Float64Array;
-    /** The error of each measurement divided by the variance of its noise. */
+    /** (z − mean) of each measured design, divided by the variance of its noise and of e. */
     readonly pulls: Float64Array;
   };
   /** Covariances of z − e between some designs: the lower triangle. */

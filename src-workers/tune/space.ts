@@ -9,7 +9,6 @@ export interface PredictedDesign {
   readonly residentBlocks: number;
 }
 
-/** @param deviation standard deviation of the errors in ln(time) between designs of the same place (`TiePlace`) */
 export function tuningSpace(device: Device, designs: readonly PredictedDesign[], deviation: number): TuningSpace {
   const names = (value: (one: PredictedDesign) => string): Coordinate => {
     const known = [...new Set(designs.map(value))];

@@ -86,10 +86,7 @@ const DRAWN = 20;
 const GROWTH = 1.2;
 /** Maximum number of measurements in a fit: half of them the fastest, the others evenly among the rest. */
 const MAX_FITTED = 160;
-/**
- * The weight of each axis in the covariance. With 1, as in most tuners, the measured convolutions need many times as
- * many measurements.
- */
+/** The w of `process.ts`. With 1, as in most tuners, the measured convolutions need many times as many measurements. */
 const INTERACTION = 0.6;
 /** Predictions are rounded to this many values when they serve as a coordinate. */
 const LEVELS = 48;
@@ -106,9 +103,7 @@ const JUDGED_DESIGNS = 128;
 const DRAWS = 128;
 const SURE = 0.9;
 
-/**
- * @param seed determines the choice between equally promising designs, and the draws of times for the expected regret
- */
+/** @param seed for the choice between equally promising designs, and for draws of times for the expected regret */
 export function createTuner(space: TuningSpace, seed: number): Tuner {
   const { predictedMs, deviation } = space;
   const count = predictedMs.length;
@@ -359,8 +354,8 @@ function selectFitted(logMs: readonly number[]): readonly number[] {
 }
 
 /**
- * Computes ln(E[max(0, gain + width·N(0, 1))]). Far below any gain, it uses the asymptote, because the exact form
- * subtracts two nearly equal numbers.
+ * Computes ln(E[max(0, gain + width·N(0, 1))]). If a gain is very unlikely, it uses the asymptote, because the exact
+ * form subtracts two nearly equal numbers.
  */
 export function logImprovement(gain: number, width: number): number {
   const z = gain / width;

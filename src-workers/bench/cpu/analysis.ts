@@ -22,7 +22,7 @@ export interface MeasuredBandwidths extends BandwidthCalibration {
   readonly bandwidth: readonly MedianOf[];
 }
 
-/** `error`: predicted over measured time, minus 1. (Langguth prints errors of bandwidths.) */
+/** `error`: predicted time divided by measured time, minus 1. (Langguth prints errors of bandwidths.) */
 export interface ModelledTime {
   readonly model: ContentionModel;
   readonly timeMs: number;

@@ -93,9 +93,8 @@ function dot(): AssembledFunction {
 export const STREAMED_ROWS = 4;
 
 /**
- * Multiplies the first part of neighbouring rows of a packed lower triangle by a vector. Rows are processed side by
- * side, because a single stream of reads does not use the full bandwidth of a core. The first row has `bytes`, and each
- * further row 8 more.
+ * Multiplies the start of neighbouring rows of a packed lower triangle by a vector, side by side, because one stream of
+ * reads does not use the full bandwidth of a core. The first row has `bytes`, and each further row 8 more.
  */
 function dotRows(): AssembledFunction {
   const [first, x, y, bytes] = [0, 1, 2, 3].map(local);

@@ -41,10 +41,7 @@ const tripleC = (i: number): number => 2 + (i % 509);
 const matrixAt = (k: number): number => Math.imul(k, 0x9e3779b1) >>> 28;
 const vectorAt = (j: number): number => 1 + (j % 7);
 
-/**
- * Each thread fills its own share, so that the pages are near its core. No other thread refers to the memory, so it
- * is freed when these threads end.
- */
+/** Each thread fills its own share, so that the pages are near its core. The memory is freed when these threads end. */
 export async function runThread(task: ThreadTask, send: (message: ThreadMessage) => void): Promise<void> {
   const { rank, threads, shares, barrier, clock, onCore, launches } = task;
   const memory = await sharedMemory(task);

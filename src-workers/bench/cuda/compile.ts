@@ -46,9 +46,8 @@ export async function readCudaSources(folder: string): Promise<Result<readonly P
 }
 
 /**
- * Compiles and links the program that measures, or finds it in the cache, whose key is a digest of all sources, flags,
- * settings and the compiler's version. Fails with `not-found`, `unsupported` and the first error, `storage` or
- * `cancelled`.
+ * Compiles and links the program that measures, unless the cache has it. The key is a digest of all sources, flags,
+ * settings and the compiler. Fails with `not-found`, `unsupported` and the first error, `storage` or `cancelled`.
  */
 export async function compileCuda(request: CudaCompilation): Promise<Result<CompiledCuda>> {
   const { hip } = request;

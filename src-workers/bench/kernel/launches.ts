@@ -163,9 +163,7 @@ export function findEntry({ name, entries }: KernelManifest, design: Implemented
 }
 
 export interface KernelContents {
-  /**
-   * Bytes of an input, a struct, or an output before a launch. Null for numbers, zeros and files of the measurement.
-   */
+  /** Bytes of inputs, structs, and outputs before a launch. Null for numbers, zeros and files of the measurement. */
   readonly initial: readonly (Uint8Array<ArrayBuffer> | null)[];
   readonly references: readonly (Uint8Array<ArrayBuffer> | null)[];
 }

@@ -4,9 +4,8 @@ import { PLACEHOLDERS, type Placeholder } from '../../domain/program.ts';
 import { ok, type Result, badInput } from '../../domain/result.ts';
 
 /**
- * No shell reads the line, so `;`, `|`, `*`, `$(…)` and `>` have no special meaning. Quotes keep spaces. A backslash
- * before a quote, a backslash or a space stands for that character, except within single quotes. Fails with
- * `bad-input`.
+ * No shell reads the line, so `;`, `|`, `*`, `$(…)` and `>` have no meaning. Quotes keep spaces. A backslash before a
+ * quote, a backslash or a space stands for that character, except in single quotes. Fails with `bad-input`.
  */
 export function splitCommand(line: string): Result<readonly string[]> {
   const words: string[] = [];

@@ -18,7 +18,7 @@ const SLEPT_SHARE = 0.9;
 
 export const refusal = (message: string): FailureError => new FailureError({ code: 'unsupported', message });
 
-/** The device's message says on further lines what the device was doing. */
+/** In a message of the device, further lines say what the device was doing. */
 const oneLine = (message: string): string => message.trim().replaceAll(/\s*\n\s*(- )?/g, ' ');
 
 export class DeviceLostError extends Error {

@@ -97,8 +97,7 @@ async function measureInTurn(measurement: Measurement, cases: readonly BenchCase
     }
     const launches = plan.warmUps + plan.repeats;
     for (let launch = 0; launch < launches; launch++) {
-      // A launch may be affected by the launch before it, so the direction of the rounds alternates. The last round has
-      // the order of the plan.
+      // A launch may affect the next one, so the direction of the rounds alternates. The last round is in plan order.
       const order = (launches - launch) % 2 === 1 ? [...underWay] : [...underWay].reverse();
       for (const each of order) {
         if (signal.aborted) return;

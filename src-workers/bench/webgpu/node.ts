@@ -35,9 +35,7 @@ export function softwareEnvironment(env: NodeJS.ProcessEnv): Readonly<Record<str
   return added;
 }
 
-/**
- * Opens the fastest adapter of Dawn. Fails with `not-found` or, if the package or a device is missing, `unsupported`.
- */
+/** Opens Dawn's fastest adapter. Fails with `not-found`, or `unsupported` if the package or a device is missing. */
 export async function openNodeWebGpu(): Promise<Result<NodeWebGpu>> {
   let create: (flags: string[]) => GPU;
   try {

@@ -95,8 +95,7 @@ export async function prepareUnitLoop(
   const { queue } = launcher.device;
   return ok({
     launch(share) {
-      // With fetching, any number of blocks does all the work. To do only a part, the counter starts later in the
-      // order.
+      // With fetching, any number of blocks does all the work. For only a part of it, the counter starts further on.
       const blocks = fetching ? design.gridBlocks : Math.max(1, Math.round(share * design.gridBlocks));
       if (fetching) queue.writeBuffer(dealing, 0, Uint32Array.of(units - Math.max(1, Math.round(share * units))));
       queue.writeBuffer(

@@ -1,5 +1,4 @@
-// Measures loops that lanes leave one after another, and what this costs (Bialas and Strzelecki 2015,
-// arXiv:1504.01650).
+// Measures what it costs if lanes leave a loop one after another (Bialas and Strzelecki 2015, arXiv:1504.01650).
 #pragma once
 
 #include "host.cuh"

@@ -60,8 +60,7 @@
 #define cudaDevAttrMemoryClockRate hipDeviceAttributeMemoryClockRate
 #define cudaDevAttrMultiProcessorCount hipDeviceAttributeMultiprocessorCount
 
-// Lanes of a group always run together here, so a mask has no effect, and a barrier only stops the compiler from moving
-// memory accesses.
+// On HIP, the lanes of a group always run together. Masks have no effect, and a barrier only keeps accesses in order.
 #define __shfl_sync(mask, value, lane) __shfl(value, lane)
 #define __shfl_xor_sync(mask, value, distance) __shfl_xor(value, distance)
 #define __any_sync(mask, predicate) __any(predicate)
@@ -119,7 +118,7 @@ __device__ inline uint32_t multiprocessor() {
 
 /// Computes a·b + c, as one instruction if possible.
 __device__ __forceinline__ uint32_t multiplyAdd(uint32_t a, uint32_t b, uint32_t c) {
-  // Without this, some compilers search for half a minute for a shorter form of the integer operations.
+  // Without PTX or `opaque`, some compilers search for half a minute for a shorter form of the integer operations.
 #ifdef LOCKSTEP_PTX
   uint32_t result;
   asm volatile("mad.lo.u32 %0, %1, %2, %3;" : "=r"(result) : "r"(a), "r"(b), "r"(c));
@@ -129,7 +128,7 @@ __device__ __forceinline__ uint32_t multiplyAdd(uint32_t a, uint32_t b, uint32_t
 #endif
 }
 
-/// On NVIDIA devices, TABLE 0xe8 is the majority and 0x96 the parity.
+/// TABLE 0xe8 is the majority and 0x96 the parity, except on AMD devices.
 template <unsigned TABLE>
 __device__ __forceinline__ uint32_t bitwise(uint32_t a, uint32_t b, uint32_t c) {
   static_assert(TABLE == 0xe8 || TABLE == 0x96);
@@ -139,7 +138,7 @@ __device__ __forceinline__ uint32_t bitwise(uint32_t a, uint32_t b, uint32_t c) 
   return result;
 #else
 #ifdef LOCKSTEP_HIP
-  // AMD devices have one instruction each for these functions of three words.
+  // AMD devices have one instruction each for these two functions of three words.
   return opaque(TABLE == 0xe8 ? (a & b) | c : a | b | c);
 #else
   return TABLE == 0xe8 ? (a & b) | (a & c) | (b & c) : a ^ b ^ c;

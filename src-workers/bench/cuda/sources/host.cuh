@@ -31,7 +31,7 @@
 
 namespace lockstep {
 
-/// Later cases may still be possible.
+/// The failure of one case. Later cases may still run.
 struct CaseFailure {
   std::string message;
   /// Whether the device's memory is full. The case may fit if it runs alone.
@@ -268,8 +268,7 @@ inline Plan readPlan(const std::string& path) {
 
 // ----------------------------------------------------------------------------------------------------------------- device
 
-/// CUDA then numbers the devices by their place on the bus, as the driver's own tools do. This must come before any
-/// call of the runtime.
+/// Makes CUDA number the devices by their place on the bus, as the driver's tools do. Must precede any runtime call.
 inline void orderDevices() {
 #if !defined(LOCKSTEP_HIP) && defined(_WIN32)
   if (std::getenv("CUDA_DEVICE_ORDER") == nullptr) _putenv_s("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
@@ -368,7 +367,7 @@ __global__ void occupy(long long cycles) {
   }
 }
 
-/// An idle device lowers its clocks, but only after a while.
+/// Tells whether the device was idle for so long that it may have lowered its clocks.
 class Activity {
  public:
   using Clock = std::chrono::steady_clock;
@@ -376,7 +375,7 @@ class Activity {
   bool idle(Clock::time_point now) const { return !last_ || now - *last_ > AWAKE; }
 
  private:
-  /// Devices lower their clocks only after seconds, far more than this.
+  /// Devices lower their clocks only after seconds, far later than this.
   static constexpr std::chrono::milliseconds AWAKE{100};
   std::optional<Clock::time_point> last_;
 };
@@ -426,8 +425,7 @@ struct Conditions {
   std::optional<double> throttleReasons;
 };
 
-/// NVML belongs to the driver and not to the toolkit, so it is loaded at run time. Types and constants are those of
-/// nvml.h.
+/// NVML belongs to the driver, so it is loaded at run time. Its types and constants are those of nvml.h.
 class Nvml {
  public:
   explicit Nvml(const std::string& busId) {
@@ -503,8 +501,7 @@ inline std::string seconds(double milliseconds) {
   return text;
 }
 
-/// No call can stop a kernel that does not return, but the end of its process does. Before that, the current case is
-/// reported as failed.
+/// Only the end of the process stops a kernel that does not return. The current case is first reported as failed.
 class Watchdog {
  public:
   using Clock = std::chrono::steady_clock;
@@ -715,7 +712,7 @@ class Case {
   }
   void begin() {
     begun_ = std::chrono::steady_clock::now();
-    // If a launch ends a little late, this is detected before the next launch.
+    // More than the limit is allowed here, because `checkTime` detects a launch that ends only a little late.
     const double limitMs = bench.plan.caseTimeLimitMs;
     bench.watchdog.arm(settings.id, std::max(0.0, limitMs - spentBefore_) + std::max(500.0, limitMs / 4), limitMs);
   }

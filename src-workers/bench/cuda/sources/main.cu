@@ -70,8 +70,7 @@ struct Running {
   std::thread thread;
 };
 
-/// The case of the next launch is drawn at random, so that changes of the device affect all cases alike. Returns false
-/// if the device no longer answers.
+/// Launches cases in random order, so that changes of the device affect all alike. Returns false if it answers no more.
 bool measureAll(const Bench& bench, std::vector<const Settings*> cases, bool sayTurns) {
   std::mt19937 random(bench.plan.seed);
   std::vector<std::unique_ptr<Running>> running;

@@ -132,8 +132,7 @@ inline uint32_t randomWord(uint32_t seed, uint64_t index) {
   return static_cast<uint32_t>((z ^ (z >> 31)) >> 32);
 }
 
-/// A law is a list of pairs in rising order: 2^32 times the probability of at most a length, and this length. The last
-/// length takes the remaining probability.
+/// A law is a rising list of lengths l, each after 2^32 · P(length <= l). The last takes the remaining probability.
 inline Words drawLengths(const Words& law, uint64_t units, uint32_t seed) {
   const size_t points = law.size() / 2;
   if (points == 0 || law.size() % 2 != 0) throw CaseFailure{"a law of lengths has to be pairs of words"};

@@ -18,8 +18,7 @@ struct KernelLaunch {
   uint64_t launchUnits = 0;
 };
 
-/// Half precision and bfloat16 on the host. They are kept as bits, since the vendors' types differ between CUDA and
-/// HIP.
+/// Half precision and bfloat16 on the host, as bits, since the types of CUDA and HIP differ.
 struct Float16 {
   uint16_t bits;
 };

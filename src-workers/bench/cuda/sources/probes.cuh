@@ -1,5 +1,4 @@
-// Finds properties of a device by trial and timing rather than by queries (after Kim's microbenchmarks: limits, state
-// buffers, functional units, caches).
+// Finds properties of a device by trial and timing, not by queries, as Kim's microbenchmarks do.
 #pragma once
 
 #include <functional>
@@ -29,8 +28,7 @@ inline uint64_t largest(uint64_t most, const std::function<bool(uint64_t)>& succ
   return good;
 }
 
-/// Returns whether a launch is accepted and runs. Its error is cleared for the next try; a permanent error is reported
-/// by the case.
+/// Returns whether a launch is accepted and runs. Its error is cleared. The case reports a permanent error.
 template <class... Parameters>
 bool runs(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t sharedBytes,
           std::decay_t<Parameters>... arguments) {
@@ -125,8 +123,7 @@ struct Residency {
   unsigned blocks = 0;
 };
 
-/// Returns the maximum number of blocks that were on one multiprocessor at the same time. Clocks of different
-/// multiprocessors are not compared.
+/// Returns the maximum number of blocks on one multiprocessor at the same time. Only its own clock is used.
 inline Residency overlap(const std::vector<long long>& starts, const std::vector<long long>& stops,
                          const std::vector<uint32_t>& processors) {
   std::map<uint32_t, std::vector<std::pair<long long, int>>> events;
@@ -221,8 +218,7 @@ inline void probeStateBuffers(Case& run) {
     if (groups == 1) blockSlots = found->blocks;
     groupSlots = std::max(groupSlots, found->blocks * groups);
   }
-  // The largest part of the register file that blocks could fill. It is smaller than the file if no block's share
-  // divides the file.
+  // The most registers that blocks could fill; less than all of them if no block's share divides the register file.
   cudaFuncAttributes attributes;
   check(cudaFuncGetAttributes(&attributes, manyRegisters), "cudaFuncGetAttributes");
   unsigned registers = 0;
@@ -337,8 +333,7 @@ struct Special {
   }
 };
 
-/// Operations of all chains in one pass of the loop. The loop itself adds a hundredth of this number, and the pass fits
-/// in the nearest instruction cache.
+/// Operations of all chains in a pass: so many that the loop adds only 1 %, and few enough for the instruction cache.
 constexpr unsigned OPERATIONS = 256;
 
 /// Runs CHAINS independent chains per thread, OPERATIONS·rounds operations in total, between two reads of the clock.
@@ -421,8 +416,7 @@ void probeUnit(Case& run) {
   run.checked(cycles.front() > 0, "cycles of " + std::to_string(cycles.size()) + " block sizes measured");
 }
 
-/// Finds the number of thread groups that a multiprocessor runs as fast as a single one, if each keeps its scheduler's
-/// unit busy.
+/// Finds how many thread groups a multiprocessor runs as fast as one, if each keeps the unit of its scheduler busy.
 inline void probeSchedulers(Case& run) {
   const std::vector<double> cycles = cyclesByGroups<FloatMultiplyAdd, 8>(run, mostGroups(run));
   // A second group on a scheduler doubles its time. A third of this increase is well above the noise.
@@ -479,8 +473,7 @@ __global__ void chase(const uint64_t* ring, uint32_t warm, long long* cycles, ui
 
 constexpr uint32_t FINE_LOADS = 1024;
 
-/// Times every single load, from a ring that steps link by link through memory that no cache holds. `seen` has the same
-/// number of links.
+/// Times each load from a ring that steps link by link through memory that no cache holds. `seen` has as many links.
 template <bool BELOW_L1>
 __global__ void fineChase(const uint64_t* ring, uint32_t* latencies, uint64_t* seen) {
   // Both arrays are kept in shared memory and stored at the end, so that only the ring goes through the caches.
@@ -491,7 +484,7 @@ __global__ void fineChase(const uint64_t* ring, uint32_t* latencies, uint64_t* s
   for (uint32_t i = 0; i < FINE_LOADS; ++i) {
     const long long start = clock64();
     at = follow<BELOW_L1>(at);
-    // This needs the loaded value, so the second read of the clock comes after the load. The value is used below, since
+    // This needs the loaded value, so the next read of the clock comes after the load. `kept` is stored below, because
     // the compiler would otherwise remove it.
     kept[i] = at;
     const long long stop = clock64();
@@ -515,9 +508,8 @@ double cyclesPerLoad(const Buffer<uint64_t>& ring, uint64_t bytes, uint32_t stri
   return median(std::vector<double>(found.begin(), found.end())) / WALK_LOADS;
 }
 
-/// Returns the bytes between two slow loads when loads step link by link; this is how much one miss reads. Returns 0 if
-/// no load is slow. A few loads, such as the first, are slower than any miss, since they also wait for an address
-/// translation.
+/// Returns the bytes between two slow loads, which is what one miss reads; 0 if no load is slow. A miss takes the 99 %
+/// quantile of all times, since the few slowest loads also wait for an address translation.
 inline double spacing(const Words& latencies) {
   Words sorted = latencies;
   std::sort(sorted.begin(), sorted.end());
@@ -561,8 +553,7 @@ void probeCache(Case& run) {
   uint64_t capacity = 0;
   for (size_t i = 0; i < sizes.size() && cycles[i] <= middle; ++i) capacity = sizes[i];
 
-  // The first level is empty at the start of a kernel. The second level still holds this data until other data has gone
-  // through it.
+  // The first level is empty when a kernel starts. The second level keeps the data until other data replaces it.
   const Buffer<uint32_t> latencies(FINE_LOADS);
   const Buffer<uint64_t> seen(FINE_LOADS);
   const Buffer<uint64_t> fineRing(FINE_LOADS + 1);
@@ -792,8 +783,7 @@ __global__ void randomSectors(const uint32_t* __restrict__ words, uint32_t mask,
   out[thread] = sum;
 }
 
-/// Measures the bandwidth of scattered loads, each of which reads a sector: for data in the second-level cache, and for
-/// much more data.
+/// Measures the bandwidth of scattered loads of a sector each, for data in the second-level cache and for far more.
 inline void probeRandomSectors(Case& run) {
   const uint64_t cache = std::max(attribute(cudaDevAttrL2CacheSize, run.bench.device), 1 << 20);
   const auto powerBelow = [](uint64_t bytes) {

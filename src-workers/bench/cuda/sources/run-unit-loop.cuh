@@ -11,9 +11,8 @@ __global__ void fillTable(uint32_t* table, uint32_t words) {
     table[i] = ringNext(i, words);
 }
 
-/// Returns the number of words in the table that loads walk: at least 8 times the device's last cache, so that nearly
-/// all loads miss it. Without loads, a sector is enough.
-/// @param least a power of two
+/// Returns the number of words in the table that loads walk: a power of two like `least`, and at least 8 times the
+/// device's last cache, so that nearly all loads miss it. Without loads, a sector is enough.
 inline uint32_t tableWords(uint32_t least) {
   if (least <= SECTOR_WORDS) return SECTOR_WORDS;
   int device = 0;
@@ -25,7 +24,7 @@ inline uint32_t tableWords(uint32_t least) {
   return words;
 }
 
-/// One table for all cases of a plan, which may run at the same time. It is never freed.
+/// One table for all cases of a plan, whose launches may alternate. It is never freed.
 inline const uint32_t* sharedTable(uint32_t words) {
   static Buffer<uint32_t>* table = nullptr;
   static uint32_t filled = 0;
@@ -73,8 +72,7 @@ struct OrderedUnits {
   }
 };
 
-/// Reading a million units takes longer than all launches of a case, so the orders that were used last stay on the
-/// device. One case runs at a time.
+/// Keeps the last orders on the device, since reading a million units takes longer than all launches of a case.
 inline std::shared_ptr<const OrderedUnits> orderedUnits(const Plan& plan, const std::string& path) {
   constexpr size_t KEPT_BYTES = 256 << 20;
   using Kept = std::pair<std::string, std::shared_ptr<const OrderedUnits>>;

@@ -124,8 +124,7 @@ struct Held {
   }
 
   __device__ __forceinline__ uint32_t nextOfStream(uint32_t x, bool active, const UnitLoopArguments& call) {
-    // This is a sum, because the compiler would see through a second `after` directly followed by a load, and would not
-    // wait for x.
+    // A second `after` directly before a load would have no effect: the compiler sees through it. A sum waits for x.
     x += streamed * call.neutral.zero;
     streamed = loaded(call.table + stream, active, streamed);
     stream = (stream + GROUP_WIDTH * SECTOR_WORDS) & call.tableMask;
@@ -145,8 +144,7 @@ __device__ __forceinline__ uint32_t floatSteps(uint32_t x, Held& held, const Neu
   return x;
 }
 
-/// @param left number of iterations that the unit has left
-/// @param active whether any are left
+/// @param left number of iterations that the unit has left; `active`: whether there are any
 __device__ __forceinline__ uint32_t pass(uint32_t x, uint32_t left, uint32_t factor, bool active, Held& held,
                                          const UnitLoopArguments& call) {
   const Neutral& neutral = call.neutral;
@@ -214,8 +212,7 @@ __device__ __forceinline__ uint32_t firstPosition(const UnitLoopArguments& call,
 }
 
 /// Every thread group finishes a round of units before it begins the next. With `FETCH`, it takes the next free
-/// positions, one for each of its slots. All lanes of a group run to the end of its longest unit, since they exchange
-/// values.
+/// position for each of its slots. All lanes run to the end of the longest unit, since they exchange values.
 template <bool FETCH>
 __device__ __forceinline__ void rounds(const UnitLoopArguments& call) {
   const unsigned lane = threadIdx.x % GROUP_WIDTH;

@@ -1,5 +1,4 @@
-// The unit loops that were compiled into the program: one set of kernels for each number of threads per unit and
-// register cap.
+// The unit loops in the program: one set of kernels for each number of threads per unit and register cap.
 #pragma once
 
 #include "gpu.cuh"
@@ -30,8 +29,7 @@ struct UnitLoopArguments {
   uint32_t* next;
   uint32_t* results;
   uint32_t units;
-  /// Distance between two units of a slot in positions. For a slot that fetches, the number of positions that it
-  /// fetches at once.
+  /// Distance between two units of a slot, in positions; or the number of positions that a slot fetches at once.
   uint32_t stride;
   /// The first threads of a block form this number of slots. Further threads only fill the last thread group.
   uint32_t slotsPerBlock;

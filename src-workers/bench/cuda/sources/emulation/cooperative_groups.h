@@ -1,5 +1,4 @@
-// Cooperative groups in the CPU emulation of CUDA: blocks, and tiles of a thread group. A whole grid cannot
-// synchronise.
+// Cooperative groups in the CPU emulation of CUDA: blocks and tiles of a thread group. A grid cannot synchronise.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -4,9 +4,8 @@
 //
 // Blocks run one after another. The lanes of a block are fibres that switch only where they meet: shuffles, barriers.
 // In tests it is stricter than a GPU: the kernel stops on a mask that omits its caller, names a lane that has left,
-// or differs between lanes that wait for each other. The clock counts its reads, so cycles have no meaning. Each
-// lane has its own clock until it meets others, and blocks get multiprocessors and slots as on a device, so that
-// overlaps and waits are realistic.
+// or differs between lanes that wait for each other. A clock counts its reads, so cycles have no meaning. Each lane
+// has its own clock until it meets others. Blocks get multiprocessors and slots as on a device. So waits are realistic.
 //
 //   CUDA_SHIM_DEVICES=N        number of devices (default 1)
 //   CUDA_SHIM_DRIVER=N         newest CUDA that the driver supports, 12020 for 12.2: too old for the program's 13.0
@@ -157,8 +156,8 @@ struct Lane {
   unsigned lane() const { return number % WIDTH; }
 };
 
-/// A fibre for all lanes with the same number, block after block. They share a stack, which the first of them creates,
-/// and continue at `place`. The stack is not cleared, so a page that no lane touches takes no memory.
+/// A fibre for the lanes with the same number in successive blocks. The first of them creates the stack, which is not
+/// cleared, so that pages that no lane touches take no memory. A lane continues at `place`.
 struct Fibre {
   std::unique_ptr<char[]> stack;
   void* place[5];
@@ -192,9 +191,8 @@ inline cudaError_t answer(cudaError_t code) {
   return code;
 }
 
-/// Continues at a place that __builtin_setjmp has saved. Unlike swapcontext, this needs no system call; system calls
-/// would take most of the time of a kernel with many shuffles. A function must not both save a place and continue
-/// there, so this function is never inlined.
+/// Continues at a place that __builtin_setjmp has saved. Unlike swapcontext, this needs no system call, which would be
+/// slow. It is never inlined, because a function must not both save a place and continue there.
 [[noreturn, gnu::noinline]] inline void jump(void** place) { __builtin_longjmp(place, 1); }
 
 inline void yield() {
@@ -300,10 +298,9 @@ inline void resume(Lane& lane) {
   setcontext(&first);
 }
 
-/// Answers lanes that ask which lanes are active. They are the lanes of a group that ask at the same place, while all
-/// others wait, ask at another place or have left. If lanes ask at several places, the last place in the source is
-/// answered first. So lanes that have begun another round of a loop wait for lanes that are still in the previous
-/// round, as on a GPU, which reconverges after a loop. Returns false if no lane asks.
+/// Answers lanes that ask which lanes are active: those of the group that ask at the same place, once all others wait,
+/// ask elsewhere or have left. If lanes ask at several places, the last place in the source is answered first. Lanes
+/// in the next round of a loop then wait for the previous round, as on a GPU. Returns false if no lane asks.
 inline bool releaseActive() {
   bool released = false;
   for (size_t from = 0; from < machine.lanes.size(); from += WIDTH) {
