@@ -28,7 +28,7 @@ export interface FoundLoops {
   readonly around: KernelPhases | null;
 }
 
-export function findLoops({ entry, instructions, labels }: KernelCode, asked: AskedLoop = {}): Result<FoundLoops> {
+export function findLoops({ entry, instructions, labels }: KernelCode, asked: AskedLoop): Result<FoundLoops> {
   const tooLarge = (what: string): Result<never> =>
     unsupported(`${entry} has ${what}. Its loops cannot be found: mark the loop, and compile it in its own kernel.`);
   if (instructions.length > MAX_INSTRUCTIONS) return tooLarge(`more than ${MAX_INSTRUCTIONS} instructions`);

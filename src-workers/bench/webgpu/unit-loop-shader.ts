@@ -15,11 +15,11 @@ export interface UnitLoopShader {
 /** Maximum number of steps that are written out. A loop around them runs a larger number. */
 const UNROLLED_STEPS = 64;
 
-function repeated(count: number, variable: string, step: () => string): string {
+function repeated(count: number, step: () => string): string {
   const steps = (some: number): string => Array.from({ length: some }, step).join('\n');
   if (count <= UNROLLED_STEPS) return steps(count);
   const rounds = Math.floor(count / UNROLLED_STEPS);
-  return `for (var ${variable} = 0u; ${variable} < ${rounds}u; ${variable}++) {\n${steps(UNROLLED_STEPS)}\n}\n${steps(count % UNROLLED_STEPS)}`;
+  return `for (var k = 0u; k < ${rounds}u; k++) {\n${steps(UNROLLED_STEPS)}\n}\n${steps(count % UNROLLED_STEPS)}`;
 }
 
 /** Unlike in CUDA, steps need no registers of their own, because WebGPU has no register cap that could spill them. */
@@ -35,8 +35,8 @@ function iteration({ profile, threadsPerUnit: u }: UnitLoopShader): string {
   const next = `x += streamed * launch.zero;\nstreamed = table[stream];\nstream = (stream + ${STREAM_WORDS}u) & ${profile.tableWords - 1}u;`;
   const sometimes = (phase: string, rate: number, body: string): string =>
     rate > 0 ? `${phase} += ${rate}u;\nif (${phase} < ${rate}u) { ${body} }` : '';
-  const integers = repeated(Math.floor(shape.integers / 2), 'k', () => 'v &= launch.zero; v += launch.zero;');
-  const floats = repeated(shape.floats, 'k', () => 'f = f * launch.floatZero + launch.floatZero;');
+  const integers = repeated(Math.floor(shape.integers / 2), () => 'v &= launch.zero; v += launch.zero;');
+  const floats = repeated(shape.floats, () => 'f = f * launch.floatZero + launch.floatZero;');
   const exchanges = Array.from(
     { length: shape.exchanges },
     (_, k) => `x &= subgroupShuffleXor(x, ${u >> ((k % Math.log2(u)) + 1)}u);`,
@@ -44,13 +44,13 @@ function iteration({ profile, threadsPerUnit: u }: UnitLoopShader): string {
   return `fn after(x: u32, y: u32) -> u32 { return (x & launch.ones) | (y & ~launch.ones); }
 fn iteration(before: u32, left: u32, factor: u32, thread: u32) -> u32 {
 var x = before;
-${repeated(shape.streamed, 'k', () => next)}
+${repeated(shape.streamed, () => next)}
 ${sometimes('streamPhase', shape.streamRate, next)}
-${repeated(shape.loads, 'k', () => load)}
+${repeated(shape.loads, () => load)}
 ${sometimes('loadPhase', shape.loadRate, load)}
 ${shape.integers > 0 ? `var v = x;\n${integers}\n${shape.integers % 2 === 1 ? 'v &= launch.zero;' : ''}\nx = after(x, v);` : ''}
 ${shape.floats > 0 ? `var f = bitcast<f32>(after(bitcast<u32>(launch.floatZero), x));\n${floats}\nx = after(x, bitcast<u32>(f));` : ''}
-${shape.specials > 0 ? `var special = bitcast<f32>(after(bitcast<u32>(1.0 + launch.floatZero), x));\n${repeated(shape.specials, 'k', () => 'special = inverseSqrt(special);')}\nx = after(x, bitcast<u32>(special));` : ''}
+${shape.specials > 0 ? `var special = bitcast<f32>(after(bitcast<u32>(1.0 + launch.floatZero), x));\n${repeated(shape.specials, () => 'special = inverseSqrt(special);')}\nx = after(x, bitcast<u32>(special));` : ''}
 ${exchanges.join('\n')}
 return x + factor * (max(left, ${rank}) - ${rank});
 }`;
@@ -62,7 +62,7 @@ function ending({ profile, threadsPerUnit: u }: UnitLoopShader): string {
   const floats = (count: number): string =>
     count === 0
       ? ''
-      : `f = bitcast<f32>(after(bitcast<u32>(launch.floatZero), x));\n${repeated(count, 'k', () => 'f = f * launch.floatZero + launch.floatZero;')}\nx = after(x, bitcast<u32>(f));`;
+      : `f = bitcast<f32>(after(bitcast<u32>(launch.floatZero), x));\n${repeated(count, () => 'f = f * launch.floatZero + launch.floatZero;')}\nx = after(x, bitcast<u32>(f));`;
   const steps = deals(profile, u) ? Array.from({ length: Math.log2(u) }, (_, k) => `${floats(combineSteps)}\nx += subgroupShuffleXor(x, ${u >> (k + 1)}u);`) : []; // prettier-ignore
   return `fn ending(sum: u32) -> u32 {\nvar x = sum;\nvar f = 0.0;\n${floats(unitSteps)}\n${steps.join('\n')}\nreturn x;\n}`;
 }
