@@ -8,7 +8,6 @@ export interface MatrixRows {
   readonly law: LengthLaw;
   readonly rows: number;
   readonly columns: number;
-  readonly nonZeros: number;
   readonly rowLengths: Float64Array;
 }
 
@@ -116,8 +115,7 @@ export function parseMatrixMarket(source: ByteSource, label: string, entry?: Mat
     rowLengths = resized(rowLengths, size.rows);
     const law = empiricalLaw(countLengths(rowLengths), label);
     if (!law.ok) return law;
-    const nonZeros = rowLengths.reduce((sum, length) => sum + length, 0);
-    return ok({ law: law.value, rows: size.rows, columns: size.columns, nonZeros, rowLengths });
+    return ok({ law: law.value, rows: size.rows, columns: size.columns, rowLengths });
   });
 }
 

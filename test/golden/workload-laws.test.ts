@@ -124,6 +124,7 @@ const own = new URL('../data/matrices/', import.meta.url);
 async function matrix(name: string, folder: URL): Promise<MatrixRows> {
   return unwrap(await parseMatrixMarket(createReadStream(new URL(`${name}.mtx`, folder)), `mtx:${name}.mtx`));
 }
+const countEntries = ({ rowLengths }: MatrixRows): number => rowLengths.reduce((sum, length) => sum + length, 0);
 
 /**
  * Rows, columns and non-zeros are those that gunrock/loops (Apache-2.0) measured, in `spmv-times-ms.csv`. The longest
@@ -137,7 +138,7 @@ it.each([
   ['lp_ship04l', own, 402, 2166, 6380, 0, 84],
 ])('matrices of the SuiteSparse collection %s', async (name, folder, rows, columns, nonZeros, shortest, longest) => {
   const read = await matrix(name, folder);
-  expect([read.rows, read.columns, read.nonZeros]).toEqual([rows, columns, nonZeros]);
+  expect([read.rows, read.columns, countEntries(read)]).toEqual([rows, columns, nonZeros]);
   const { mean, supportMin, supportMax } = moments(read.law);
   expect([supportMin, supportMax]).toEqual([shortest, longest]);
   // The tolerance covers the rounding in a sum of about a hundred terms.
@@ -145,7 +146,7 @@ it.each([
 });
 
 it('EVA of the SuiteSparse collection is declared symmetric and read as such: 2 of its 6726 entries are on the diagonal', async () =>
-  expect((await matrix('EVA', own)).nonZeros).toBe(2 * 6726 - 2));
+  expect(countEntries(await matrix('EVA', own))).toBe(2 * 6726 - 2));
 
 it('netscience of the SuiteSparse collection counts indices from 0 and is refused', async () => {
   const result = await parseMatrixMarket(createReadStream(new URL('netscience.mtx', own)), 'mtx:netscience.mtx');

@@ -5,9 +5,7 @@ import { chunks } from '../data.ts';
 
 const read = (text: string) => parseMatrixMarket(chunks(text.replace(/^%% /, '%%MatrixMarket matrix ')), 'mtx:x');
 async function rowsOf(banner: string, ...lines: string[]): Promise<number[]> {
-  const { nonZeros, rowLengths } = unwrap(await read(`%% ${banner}\n${lines.join('\n')}\n`));
-  expect(nonZeros).toBe(rowLengths.reduce((a, b) => a + b, 0));
-  return [...rowLengths];
+  return [...unwrap(await read(`%% ${banner}\n${lines.join('\n')}\n`)).rowLengths];
 }
 
 describe('coordinate files', () => {
