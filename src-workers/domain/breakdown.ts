@@ -62,14 +62,14 @@ export interface Achieved {
 
 export function achievedText({ issueFraction, bandwidthGbS, bandwidthFraction, limit }: Achieved): string {
   const part = (fraction: number): string => `${(100 * fraction).toFixed(fraction < 0.0995 ? 1 : 0)}\u00a0%`;
-  const limits = (which: Achieved['limit']): string => (limit === which ? ', which limits it' : '');
+  const limits = (which: Achieved['limit']): string => (limit === which ? ', which limits the launch' : '');
   const said: string[] = [];
   if (issueFraction !== null) said.push(`${part(issueFraction)} of peak instruction issue${limits('issue')}`);
   if (bandwidthGbS !== null && bandwidthFraction !== null) {
     const rate = bandwidthGbS.toLocaleString('en', { maximumSignificantDigits: 3 });
     said.push(`${rate}\u00a0GB/s, ${part(bandwidthFraction)} of peak bandwidth${limits('bandwidth')}`);
   }
-  if (said.length === 2 && limit === null) said.push('neither limits it');
+  if (said.length === 2 && limit === null) said.push('neither limits the launch');
   return said.join('; ');
 }
 

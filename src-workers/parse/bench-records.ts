@@ -103,7 +103,7 @@ const benchCase = v.variant(
       }),
     ),
   ],
-  'a benchmark of this version',
+  'a benchmark that this version knows',
 ) satisfies v.GenericSchema<unknown, BenchCase>;
 
 /** This is more than `bench.start` allows, because suites may have more cases. */

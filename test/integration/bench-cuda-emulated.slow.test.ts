@@ -780,7 +780,7 @@ describe('the emulation itself', () => {
     ['foreign', '__shfl_sync(0xffu, lane, 0);', 'a lane calls with a mask that does not name it'],
     ['gone', 'if (lane == 0) return; __syncwarp(~0u);', 'a mask names a lane that has left the kernel; let it stay, or leave it out of the mask'], // prettier-ignore
     ['outside', 'if (lane < 8) __shfl_sync(0xffu, lane, 9);', 'a lane reads from a lane that the mask does not name'],
-    ['apart', 'if (lane < 8) __shfl_sync(0xffu, lane, lane ? 0 : 1); else __syncwarp(~0u); __syncthreads();', 'lanes wait for others that never come, or that call something else or with another mask'], // prettier-ignore
+    ['apart', 'if (lane < 8) __shfl_sync(0xffu, lane, lane ? 0 : 1); else __syncwarp(~0u); __syncthreads();', 'lanes wait for others that never come, call something else, or have another mask'], // prettier-ignore
   ] as const;
   /** Path of a program that runs one of the kernels with 32 lanes. */
   let program: string;

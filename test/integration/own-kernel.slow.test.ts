@@ -224,7 +224,7 @@ it.skipIf(lacks('opencl'))('measures every entry in OpenCL, and says in one sent
   const changed = (text: string) => text.replaceAll('"threadPerRow"', '"absent"').replaceAll('"constants"', '"sharedBytes": 64, "constants"'); // prettier-ignore
   expect((await failures(changed, { ...one, designs: designs.slice(0, 2) })).toSorted()).toEqual([
     expect.stringMatching(/^spmv\.cl has no kernel absent/),
-    expect.stringMatching(/has 11 parameters and is given 12/),
+    expect.stringMatching(/has 11 parameters, but the manifest gives 12/),
   ]);
 });
 
@@ -377,8 +377,8 @@ describe('the program that launches a kernel', () => {
 
   // The number of units and the size of shared memory depend on the launch, so one program serves all these launches.
   it.skipIf(lacks('g++')).each([
-    ['0:6:4:1', /the argument n is 1\.5, which its parameter, a whole number of 32 unsigned bits, cannot hold/],
-    ['0:6:3:1', /sharedBytes of the manifest is 42\.\d+ here, which must be a whole number of bytes/],
+    ['0:6:4:1', /the argument n is 1\.5, but its parameter is an unsigned integer of 32 bits/],
+    ['0:6:3:1', /sharedBytes of the manifest gives 42\.\d+ here, but must give a whole number of bytes/],
     ['0:6:1:8388607', /1073741696 bytes of dynamic shared memory: cudaErrorInvalidValue/],
   ])('refuses the launch %s', async (launches, words) => {
     expect((await ran(() => {}, undefined, launches))[1]).toMatch(words);

@@ -234,14 +234,14 @@ describe('parts of a time', () => {
   });
 
   it.each<[Partial<breakdown.Achieved>, string]>([
-    [{}, '60 % of peak instruction issue, which limits it'],
+    [{}, '60 % of peak instruction issue, which limits the launch'],
     [
       { bandwidthGbS: 1234.5, bandwidthFraction: 0.8, limit: 'bandwidth' },
-      '60 % of peak instruction issue; 1,230 GB/s, 80 % of peak bandwidth, which limits it',
+      '60 % of peak instruction issue; 1,230 GB/s, 80 % of peak bandwidth, which limits the launch',
     ],
     [
       { issueFraction: 0.041, bandwidthGbS: 3, bandwidthFraction: 0.02, limit: null },
-      '4.1 % of peak instruction issue; 3 GB/s, 2.0 % of peak bandwidth; neither limits it',
+      '4.1 % of peak instruction issue; 3 GB/s, 2.0 % of peak bandwidth; neither limits the launch',
     ],
     [{ issueFraction: null, bandwidthGbS: 90, bandwidthFraction: 0.9, limit: null }, '90 GB/s, 90 % of peak bandwidth'],
   ])('have the fractions of the peaks that are reached, and the peak that limits: %j', (change, said) =>

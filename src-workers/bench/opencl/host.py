@@ -113,8 +113,8 @@ def measure(task, order):
         if launch["sharedBytes"] is not None:
             values.append(cl.LocalMemory(launch["sharedBytes"]))
         if kernel.num_args != len(values):
-            sys.exit(f"{task['entry']} has {kernel.num_args} parameters and is given {len(values)}: the manifest's "
-                     "\"arguments\" in their order, and with \"sharedBytes\" a __local pointer.")
+            sys.exit(f"{task['entry']} has {kernel.num_args} parameters, but the manifest gives {len(values)}: its "
+                     "\"arguments\" in their order and, with \"sharedBytes\", a __local pointer.")
         for at, value in enumerate(values):
             try:
                 kernel.set_arg(at, value)

@@ -78,7 +78,7 @@ inline void runDivergentLoops(Case& run) {
       .close()
       .print();
 
-  Comparison comparison("sum, as bits, of lane");
+  Comparison comparison("as bits, the sum of lane");
   const std::vector<float> got = sums.read();
   for (unsigned lane = 0; lane < GROUP_WIDTH; ++lane) {
     float expected = 0;

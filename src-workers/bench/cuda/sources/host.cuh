@@ -156,7 +156,7 @@ class Settings {
   void set(const std::string& key, const std::string& value) { values_[key] = value; }
   const std::string& text(const std::string& key) const {
     const auto found = values_.find(key);
-    if (found == values_.end()) throw CaseFailure{"the plan does not say " + key + " of case " + id};
+    if (found == values_.end()) throw CaseFailure{"the plan lacks " + key + " of case " + id};
     return found->second;
   }
   uint64_t whole(const std::string& key, uint64_t least, uint64_t most) const {

@@ -55,12 +55,12 @@ inline void runLaunchGrid(Case& run) {
   const unsigned threads = static_cast<unsigned>(settings.whole("threads", 1, 1u << 16));
   const uint32_t elements = static_cast<uint32_t>(settings.whole("elements", 1, UINT32_MAX));
   const uint64_t all = static_cast<uint64_t>(blocks) * threads;
-  if (all > UINT32_MAX) throw CaseFailure{std::to_string(all) + " threads in all exceed the limit of 2^32"};
+  if (all > UINT32_MAX) throw CaseFailure{std::to_string(all) + " threads in total exceed the limit of 2^32"};
   Buffer<float> sums(all);
   run.compiled(launchGrid, threads, true);
   run.repeat([&] { sums.fill(0xa5); }, [&] { launch(launchGrid, blocks, threads, sums.data(), elements); },
              [](bool, double) {});
-  Comparison comparison("sum, as bits, of thread");
+  Comparison comparison("as bits, the sum of thread");
   const std::vector<float> got = sums.read();
   for (const uint64_t thread : spread(all, GRID_CHECKED))
     comparison.compare(thread, bitsOf(got[thread]), bitsOf(binomialSeries(static_cast<uint32_t>(thread), elements)));

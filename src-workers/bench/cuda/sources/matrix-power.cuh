@@ -135,7 +135,7 @@ inline uint32_t randomWord(uint32_t seed, uint64_t index) {
 /// A law is a rising list of lengths l, each after 2^32 · P(length <= l). The last takes the remaining probability.
 inline Words drawLengths(const Words& law, uint64_t units, uint32_t seed) {
   const size_t points = law.size() / 2;
-  if (points == 0 || law.size() % 2 != 0) throw CaseFailure{"a law of lengths has to be pairs of words"};
+  if (points == 0 || law.size() % 2 != 0) throw CaseFailure{"a law of lengths must consist of pairs of words"};
   Words cumulative(points - 1);
   for (size_t i = 0; i + 1 < points; ++i) cumulative[i] = law[2 * i];
   Words lengths(units);

@@ -97,8 +97,8 @@ T numberAs(double value, const char* name) {
     const double end = std::ldexp(1.0, std::numeric_limits<T>::digits);
     if (value != std::floor(value) || value >= end || value < (std::is_signed_v<T> ? -end : 0)) {
       std::ostringstream text;
-      text << "the argument " << name << " is " << value << ", which its parameter, a whole number of " << 8 * sizeof(T)
-           << (std::is_signed_v<T> ? "" : " unsigned") << " bits, cannot hold";
+      text << "the argument " << name << " is " << value << ", but its parameter is "
+           << (std::is_signed_v<T> ? "an" : "an unsigned") << " integer of " << 8 * sizeof(T) << " bits";
       throw CaseFailure{text.str()};
     }
     return static_cast<T>(value);
@@ -135,7 +135,7 @@ void launchEntry(void (*kernel)(Parameters...), const KernelLaunch& one, double 
                  std::decay_t<Parameters>... arguments) {
   if (!(sharedBytes >= 0 && sharedBytes == std::floor(sharedBytes) && sharedBytes < 1 << 30)) {
     std::ostringstream text;
-    text << "sharedBytes of the manifest is " << sharedBytes << " here, which must be a whole number of bytes";
+    text << "sharedBytes of the manifest gives " << sharedBytes << " here, but must give a whole number of bytes";
     throw CaseFailure{text.str()};
   }
   // If a kernel uses more shared memory than this, it must opt in.

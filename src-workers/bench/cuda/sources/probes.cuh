@@ -35,7 +35,7 @@ bool runs(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t sharedByt
   const cudaError_t launched = tryLaunch(kernel, grid, block, sharedBytes, arguments...);
   const cudaError_t waited = cudaDeviceSynchronize();
   (void)cudaGetLastError();
-  check(waited, "a launch that was tried");
+  check(waited, "a trial launch");
   return launched == cudaSuccess;
 }
 
@@ -864,7 +864,7 @@ inline void probeBandwidth(Case& run) {
                if (counts) gbS.push_back(12.0 * static_cast<double>(words) / std::max(timeNs, 1.0));
              });
   run.values().number("bandwidthGbS", median(gbS)).numbers("bandwidthsGbS", gbS).close().print();
-  Comparison comparison("word, as bits,");
+  Comparison comparison("as bits, word");
   const std::vector<float> got = a.read();
   // The numbers are whole and below 2^24, so nothing is rounded.
   for (const uint64_t i : spread(words, 4096)) comparison.compare(i, bitsOf(got[i]), bitsOf(2.0f * static_cast<float>(i % 1024)));

@@ -117,8 +117,8 @@ inline void runUnitLoop(Case& run) {
     throw CaseFailure{"this program was not compiled for " + std::to_string(threadsPerUnit) +
                       " threads per unit and a register cap of " + std::to_string(cap)};
   if (block % threadsPerUnit != 0)
-    throw CaseFailure{"blocks of " + std::to_string(block) + " threads, " + std::to_string(threadsPerUnit) +
-                      " per unit: it must divide the block"};
+    throw CaseFailure{"blocks of " + std::to_string(block) + " threads are not a multiple of the " +
+                      std::to_string(threadsPerUnit) + " threads per unit"};
   const UnitLoopKernel kernel = compiled->kernels[static_cast<int>(dispatch)];
   // The lanes of a unit exchange values with all lanes of their group, so the last group must be full.
   const unsigned filledBlock = (block + GROUP_WIDTH - 1) / GROUP_WIDTH * GROUP_WIDTH;
@@ -127,8 +127,8 @@ inline void runUnitLoop(Case& run) {
   // Every slot fetches once more after the last unit, and the counter must stay within 32 bits.
   const uint64_t fetched = dispatch == Dispatch::fetching ? settings.whole("fetch", 1, UINT32_MAX) : 1;
   if ((dispatch == Dispatch::fetching || dispatch == Dispatch::groupFetching) && slots * fetched + units > UINT32_MAX)
-    throw CaseFailure{std::to_string(slots) + " slots fetch " + std::to_string(fetched) +
-                      " units; all of them together are limited to 2^32 less the units"};
+    throw CaseFailure{std::to_string(slots) + " slots that fetch " + std::to_string(fetched) +
+                      " units at once are too many for a counter of 32 bits"};
 
   const auto ordered = orderedUnits(plan, settings.text("order"));
   const Buffer<uint32_t> blocks(indices(settings.text("blocks"), grid, grid));

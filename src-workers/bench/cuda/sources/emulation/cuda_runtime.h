@@ -356,7 +356,7 @@ inline long long runBlock(dim3 block, long long startClock) {
       release(machine.lanes.data(), machine.lanes.data() + machine.lanes.size(),
               [](const Lane& lane) { return !lane.finished; });
     } else if (!progress && !(!STRICT && completeMeetings()) && !releaseActive()) {
-      machine.fault = "lanes wait for others that never come, or that call something else or with another mask";
+      machine.fault = "lanes wait for others that never come, call something else, or have another mask";
       return startClock;
     }
   }
