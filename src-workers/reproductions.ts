@@ -13,10 +13,7 @@ export const REPRODUCTIONS: Readonly<Record<string, () => readonly ReproductionT
   bialas: reproduceBialas,
 };
 
-/**
- * Reproduces the tables of one paper, or of all papers.
- * @throws on a name that is not in `REPRODUCTIONS`; callers check it
- */
+/** Reproduces the tables of one paper, or of all papers. Throws on a name that is not in `REPRODUCTIONS`. */
 export function reproduce(paper?: string): readonly ReproductionTable[] {
   const names = paper === undefined ? Object.keys(REPRODUCTIONS) : [paper];
   return names.flatMap((name) => REPRODUCTIONS[name]());

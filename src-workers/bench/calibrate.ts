@@ -143,7 +143,7 @@ export function calibrateFromDesigns(
   });
 }
 
-/** Each device needs its own plan, since σ, κ and setup apply to the kernel. Such a plan lacks the launch overhead. */
+/** The plan is for one device, because σ, κ and setup change the kernel. The launch overhead is not in a plan. */
 export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: CalibratedParameters): SweepPlan {
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = parameters;
   return {

@@ -1,7 +1,7 @@
 import type { BenchBackend, MeasuringDevice } from './benchmark.ts';
 
 export const CUDA_GROUP_WIDTH = 32;
-/** CUDA C++ Programming Guide, Compute Capabilities: the limit since compute capability 2.0. */
+/** The limit since compute capability 2.0 (CUDA C++ Programming Guide, Compute Capabilities). */
 const CUDA_BLOCK_THREADS = 1024;
 
 /** The limits of a target; null if unknown. The device for which designs are predicted may allow more. */

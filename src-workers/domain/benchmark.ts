@@ -190,7 +190,7 @@ export interface MeasuringDevice {
   readonly threadGroupWidth: number | null;
   readonly multiprocessors: number | null;
   readonly clockMhz: number | null;
-  /** Whether the device's clock took the times, or the host's clock around a launch; `null` if a file does not say. */
+  /** The clock that took the times: of the device, or of the host around a launch; `null` if a file does not say. */
   readonly timer: 'device' | 'host' | null;
   readonly properties: Readonly<Record<string, number | string>>;
 }

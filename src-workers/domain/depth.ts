@@ -4,11 +4,11 @@ export interface GroupDepth extends StepLaw {
   readonly withoutSetup?: { readonly law: StepLaw; readonly setupDepth: number };
   /** E[depth] of one work group, iterations. */
   readonly meanDepth: number;
-  /** Mean work of one slot, iterations: E[W]·m, the time of an ideal machine without lockstep. */
+  /** Mean work of a slot of m units, iterations: m times the mean length, as on a machine without lockstep. */
   readonly meanWork: number;
   /** aggregateLoss = meanDepth / meanWork ≥ 1. It does not include the cost of balancing. */
   readonly aggregateLoss: number;
-  /** E[H] of a group (Swatman's mean loss) ≥ 1. */
+  /** Mean of the losses of work groups (E[H] of Swatman et al.), ≥ 1. */
   readonly meanLoss: number;
   readonly fetches?: GroupFetches;
 }
@@ -26,9 +26,9 @@ export interface StepLaw {
   survivalInto(out: Float64Array, groupsPerBlock: number): void;
 }
 
-/** Mean numbers for one work group, from its first fetch until the units run out. */
+/** Mean numbers for one work group, after its first fetch and until the units run out. */
 export interface GroupFetches {
-  /** The lanes, or 1 if the group fetches as a whole. Fetches before the first iteration are not counted below. */
+  /** The lanes, or 1 if the group fetches as a whole. */
   readonly fetchers: number;
   readonly iterations: number;
   /** Iterations after which at least one fetcher fetches. */

@@ -46,7 +46,7 @@ export interface GpuDevice {
   readonly memoryBandwidthGbS: number;
   readonly memoryGib: number;
   readonly l2Bytes: number;
-  /** Achieved over peak bandwidth of memory-bound kernels, 0…1. If omitted, nobody measured it and it is assumed. */
+  /** Achieved bandwidth of memory-bound kernels divided by the peak, 0…1. Assumed if omitted, as nobody measured it. */
   readonly achievedBandwidthFraction?: number | undefined;
   /** Time of an empty launch, µs, measured around the launch; omitted if nobody measured it. */
   readonly launchMicroseconds?: number | undefined;

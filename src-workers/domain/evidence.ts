@@ -16,7 +16,7 @@ const KIND_TEXT = {
 
 export type ImplementationKind = keyof typeof KIND_TEXT;
 
-/** Work before the launch (sorting) decides first, then how slots get units, then how threads share a unit. */
+/** Work before the launch (sorting) decides the kind first, then how slots get units, then how threads share them. */
 export function implementationKind(device: Device, threadsPerUnit: number, balancing: string): ImplementationKind {
   switch (unwrap(parseBalancing(balancing)).kind) {
     case 'none':
@@ -48,7 +48,7 @@ export function kindsText(kinds: readonly ImplementationKind[]): string {
 
 /** The minimum difference between two predicted times at which measurements confirm their order. */
 export interface TieBand {
-  /** The slower time over the faster time, minus 1. */
+  /** The slower time divided by the faster time, minus 1. */
   readonly fraction: number;
   /** The measured times that the fraction comes from, in words; `null` if this device and kind were not measured. */
   readonly source: string | null;
@@ -74,7 +74,7 @@ export interface DeviceAgreement {
 export interface TimeInterval {
   readonly kind: ImplementationKind | null;
   readonly count: number;
-  /** The 5th and 95th percentiles of measured over predicted time. */
+  /** The 5th and 95th percentiles of measured time divided by predicted time. */
   readonly low: number;
   readonly high: number;
   /** Measured time of an empty launch, µs. Predicted times include it. */
@@ -179,7 +179,7 @@ export interface EvidenceParameter {
   readonly upper: number;
 }
 
-/** How good the choice by prediction is. Regret: time of the chosen implementation over the shortest time, ≥ 1. */
+/** How good choices by prediction are. Regret: time of the chosen implementation divided by the shortest, ≥ 1. */
 export interface ChoiceEvidence {
   readonly count: number;
   /** Geometric mean over the matrices. */

@@ -334,8 +334,7 @@ export interface PredictionInputs {
 }
 
 /**
- * Returns the fields on which the times depend: first the study's, then each implementation's own, each in the order of
- * `KERNEL_FIELDS`.
+ * Returns the fields on which times depend: the study's, then each implementation's, in the order of `KERNEL_FIELDS`.
  * @param implementation restricts the fields to this implementation
  */
 export function decidingFields(
@@ -429,7 +428,7 @@ function kernelFields(
   return KERNEL_FIELDS.filter((field) => matters[field]);
 }
 
-/** Returns the stated phase of a kernel, or an assumed phase if every kernel of its kind has one. */
+/** Returns a phase as stated, else assumed if the kernel certainly has it. A missing refill is the unit phase. */
 export function kernelPhase(kernel: KernelProfile, name: PhaseName): Phase | undefined {
   if (name === 'refill') return kernel.refill ?? kernel.unit;
   const isCertain = name === 'search' || name === 'carry' || (name === 'combine' && kernel.sharing === 'deal');

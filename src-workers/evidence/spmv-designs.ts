@@ -61,7 +61,7 @@ const SEED = 7;
  */
 const USUAL_LIKENESS = 0.71;
 
-/** The longest row occurs once. The number of cells in the matrix's slices tells how similar neighbours are. */
+/** Makes row lengths from a summary. The longest occurs once. The cells of slices tell how similar neighbours are. */
 function makeRows(matrix: MatrixSummary): Workload {
   const { rows, max, nonzeros, slicedCells } = matrix;
   const count = Math.min(rows, QUANTILES);

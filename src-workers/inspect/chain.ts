@@ -58,7 +58,7 @@ function issueTime({ code, from, to }: Graph, { blocks, counts }: Region, repeat
   return (passes(PASSES) - settled) / PASSES;
 }
 
-/** Weight of a load, if an exchange has weight 1. It exceeds the number of exchanges in any kernel. */
+/** Weight of a load, if an exchange has weight 1: more than any kernel has exchanges, so that loads decide first. */
 const LOAD = 2 ** 20;
 
 /**
@@ -67,7 +67,7 @@ const LOAD = 2 ** 20;
  */
 function memoryChain({ code, from, to, before }: Graph, { blocks, head, counts }: Region): Omit<Chain, 'instructions'> {
   interface State {
-    /** Length of the chain that ends in each register that has one. */
+    /** For each register in which a chain ends, the length of the chain. */
     readonly values: Map<string, number>;
     branches: number;
   }

@@ -18,7 +18,7 @@ import { findComparisons, findUnrolling, describeWork, type Comparison, type Unr
 
 /** The search for dominators can take as many steps as the square of this number. */
 const MAX_BLOCKS = 20_000;
-/** Size of the table of registers by block, in 32-bit words: 64 MiB. */
+/** Maximum size of the table of registers by block, in 32-bit words: 64 MiB. */
 const MAX_WORDS = 2 ** 24;
 
 export interface FoundLoops {

@@ -116,7 +116,7 @@ export function findPhases(
   };
 }
 
-/** Finds the remainder of an unrolled loop that was compiled without a loop: code on its lines with the same work. */
+/** Finds the remainder of an unrolled loop if it is no loop itself: code on the lines of the loop, with its work. */
 function straightRest(
   { code, from, to, before, after }: Graph,
   unit: ReadonlySet<number>,

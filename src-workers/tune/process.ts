@@ -64,10 +64,7 @@ const [SMOOTH, OWN, LINE, LENGTHS] = [0, 1, 2, 3];
 
 export const widthsOf = ({ axes }: Field): number => LENGTHS + axes.length;
 
-/**
- * Computes 1 − w + w·kₐ for every two values of an axis, and the derivative of its logarithm by the logarithm of the
- * axis's length.
- */
+/** Computes t = 1 − w + w·kₐ for every two values of axis a, and the slope d ln(t) / d ln(length of the axis). */
 function correlations(
   { apart }: Axis,
   logLength: number,

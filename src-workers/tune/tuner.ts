@@ -353,10 +353,7 @@ function selectFitted(logMs: readonly number[]): readonly number[] {
   ];
 }
 
-/**
- * Computes ln(E[max(0, gain + width·N(0, 1))]). If a gain is very unlikely, it uses the asymptote, because the exact
- * form subtracts two nearly equal numbers.
- */
+/** Computes ln(E[max(0, gain + width·N(0, 1))]), by an asymptote where the exact form would subtract equal numbers. */
 export function logImprovement(gain: number, width: number): number {
   const z = gain / width;
   if (z < -5) return Math.log(width) - 0.5 * z * z - 2 * Math.log(-z) - 0.5 * Math.log(2 * Math.PI);

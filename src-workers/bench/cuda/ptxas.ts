@@ -59,7 +59,7 @@ export function parseResourceRemarks(text: string): KernelUsage[] {
   });
 }
 
-/** Returns the first error of a compiler or linker, or its last line, with the toolkit for an unknown architecture. */
+/** Returns the first error of a compiler or linker, or its last line. Adds which toolkit an unknown GPU needs. */
 export function firstError(text: string): string {
   const lines = text
     .split('\n')

@@ -113,7 +113,7 @@ export async function writeContents(
 
 export const fileName = (what: 'argument' | 'reference', at: number): string => `${what}-${at}.bin`;
 
-/** Returns the name of the file for an argument; null if it has none. The order of a design's units is `order`. */
+/** Returns the file of an argument: a name, `order` for the order of a design's units, or null for none. */
 export function inputFile({ file, value, output }: KernelArgument, at: number): string | null {
   if (file === LENGTHS_FILE_NAME) return LENGTHS_FILE;
   if (file === ORDER_FILE_NAME) return 'order';

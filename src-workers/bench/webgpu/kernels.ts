@@ -41,7 +41,7 @@ export type MatrixTimes = Map<string, { lockstep?: number; independent?: number 
 
 /**
  * Prepares powers of matrices modulo 2³², with one work group per subgroup. No lane can read a clock, so whole launches
- * are timed. The later record has the aggregate loss n·T(lockstep)/T(independent).
+ * are timed. The execution that is measured last also reports the aggregate loss n·T(lockstep)/T(independent).
  */
 export async function prepareMatrixPower(
   launcher: Launcher,

@@ -620,9 +620,8 @@ class Case {
         .print();
   }
 
-  /// Raises the clocks of an idle device. The work is given in cycles: a third of a second at the lowest clock, far
-  /// below the time limit for launches on a device that draws a screen. If the device has just worked, it is not woken,
-  /// since this would take longer than all launches of a short case.
+  /// Raises the clocks of an idle device by work of a third of a second at most, far below the limit of launches on a
+  /// device that draws a screen. After work, the device is not woken, since this takes longer than a short case.
   void wake() const {
     if (!activity_.idle(Activity::Clock::now())) return;
     constexpr long long CYCLES = 1 << 26;

@@ -129,7 +129,6 @@ struct KernelArgument {
 
 using LaunchKernel = void (*)(const KernelLaunch&, void* const*);
 
-/// @param sharedBytes dynamic shared memory of a block
 template <class... Parameters>
 void launchEntry(void (*kernel)(Parameters...), const KernelLaunch& one, double sharedBytes,
                  std::decay_t<Parameters>... arguments) {

@@ -253,9 +253,8 @@ inline void probeStateBuffers(Case& run) {
 
 // -------------------------------------------------------------------------------------------------------- functional units
 
-// Two operations, of which each needs the result of the other and no algebra can shorten them. So integer addition
-// grows like Fibonacci's numbers. For many devices the assembler alternates additions between the integer unit and the
-// multiplying unit, so the result is what kernels get from both units.
+// Two operations that need each other's results, so that no algebra shortens them: additions give Fibonacci's numbers.
+// For many devices, the assembler alternates them between the integer and the multiplying unit, as in real kernels.
 struct FloatAdd {
   using Value = float;
   static __device__ void apply(float& a, float& b, float c) {

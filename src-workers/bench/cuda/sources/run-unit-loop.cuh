@@ -48,7 +48,7 @@ inline Dispatch dispatchOf(const Settings& settings) {
   throw CaseFailure{"dispatch is " + dispatch + ", not nested, flattened, fetching or group-fetching"};
 }
 
-/// The kernels use the words as positions in memory.
+/// Reads words that kernels use as positions in memory, so that each must be below `limit`.
 inline Words indices(const std::string& path, size_t count, size_t limit) {
   Words words = readWords(path);
   if (words.size() != count)

@@ -189,7 +189,7 @@ __device__ __forceinline__ uint32_t pass(uint32_t x, uint32_t left, uint32_t fac
 
 __device__ __forceinline__ uint32_t afterPass(uint32_t left) { return left > PASSED ? left - PASSED : 0; }
 
-/// Once per unit, for all lanes of a group.
+/// Runs once per unit, for all lanes of a group.
 __device__ __forceinline__ uint32_t ended(uint32_t x, Held& held, const Neutral& neutral) {
   x = floatSteps<LOCKSTEP_UNIT_STEPS>(x, held, neutral);
   if constexpr (DEALS) {

@@ -434,8 +434,7 @@ inline cuda_shim::Mask __ballot_sync(cuda_shim::Mask mask, int predicate) {
 inline int __any_sync(cuda_shim::Mask mask, int predicate) {
   return __ballot_sync(mask, predicate) != 0;
 }
-/// Returns the active lanes.
-/// @param line the line in the source; kernels omit it
+/// Returns the active lanes. `line` is the line in the source, and kernels omit it.
 inline cuda_shim::Mask __activemask(unsigned line = __builtin_LINE()) {
   cuda_shim::Lane& me = *cuda_shim::machine.current;
   me.waiting = cuda_shim::Meeting::active;
