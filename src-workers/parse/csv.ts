@@ -189,8 +189,8 @@ export function findColumns(
     return refuse(
       label,
       { line },
-      `the header ${shown(record.join(', '))} does not name one column of lengths (${LENGTH_NAMES.join(', ')}) and at most one of ` +
-        `probabilities (${PROBABILITY_NAMES.join(', ')}) or counts (${COUNT_NAMES.join(', ')}), nor the source and target of edges. Specify the column of lengths as FILE#COLUMN`,
+      `the header ${shown(record.join(', '))} must name one column of lengths (${LENGTH_NAMES.join(', ')}) and at most one of ` +
+        `probabilities (${PROBABILITY_NAMES.join(', ')}) or counts (${COUNT_NAMES.join(', ')}), or the source and target of edges. Otherwise, specify the column of lengths as FILE#COLUMN`,
     );
   if (weight === undefined) return { form: 'lengths', width, length, weight: -1 };
   return { form: probabilities.length > 0 ? 'probabilities' : 'counts', width, length, weight };

@@ -1,14 +1,12 @@
 import type { Result } from '../domain/result.ts';
 import { MAX_ORDERED_LENGTHS, vertexLengths, type ReadLengths } from './length-taker.ts';
 import { textLines } from './matrix-market.ts';
-import { caught, HEAD_BYTES, refuse as refuseIn, shown, type ByteSource, type Refuse } from './source.ts';
+import { caught, HEAD_BYTES, headText, refuse as refuseIn, shown, type ByteSource, type Refuse } from './source.ts';
 
 /** The vertices are the units. An edge from a vertex to itself counts once, as in a matrix. */
 
 /** A line may name millions of neighbours of a vertex. */
 const MAX_LINE_CHARACTERS = 2 ** 27;
-
-const decoded = (head: Uint8Array): string => new TextDecoder('latin1').decode(head);
 
 const DEGREE = 'Each vertex of the graph is a unit, in the order of the file. Its length is its degree, since the edges have no direction.'; // prettier-ignore
 const OUT_DEGREE = 'Each vertex of the graph is a unit, in the order of the file. Its length is its out-degree: how many edges start at it.'; // prettier-ignore
@@ -35,7 +33,7 @@ function numbering(refuse: Refuse): { readonly degrees: number[]; numberOf: (nam
 }
 
 export function isGraphMl(head: Uint8Array): boolean {
-  const text = decoded(head);
+  const text = headText(head);
   return /^[^<\w]*<[?!g]/.test(text) && /<graphml[\s>]/.test(text);
 }
 
@@ -123,7 +121,7 @@ async function* tags(
 const WHOLE_NUMBERS = /^\s*(?:\d+\s*)*$/;
 
 function headLines(head: Uint8Array, comment: string): { readonly lines: readonly string[]; readonly isAll: boolean } {
-  const lines = decoded(head).split(/\r?\n/);
+  const lines = headText(head).split(/\r?\n/);
   const isAll = head.length < HEAD_BYTES;
   if (!isAll || lines.at(-1) === '') lines.pop();
   return { lines: lines.filter((line) => !line.startsWith(comment)), isAll };
@@ -214,7 +212,7 @@ export function readMetis(source: ByteSource, label: string): Promise<Result<Rea
 
 /** The file begins with the comment of `networkx.write_adjlist`, or its lines have different counts of numbers. */
 export function isAdjacencyList(head: Uint8Array): boolean {
-  if (/^#.*\r?\n# GMT .*\r?\n#/.test(decoded(head))) return true;
+  if (/^#.*\r?\n# GMT .*\r?\n#/.test(headText(head))) return true;
   const rows = headLines(head, '#').lines.filter((line) => line.trim() !== '');
   if (rows.length < 2 || !rows.every((row) => WHOLE_NUMBERS.test(row))) return false;
   const fields = rows.map(fieldsOf);

@@ -1,10 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { NOTHING_MEASURED, type CaseResult } from '../domain/benchmark.ts';
 import type { Design } from '../domain/design.ts';
 import { badInput, ok, unwrap, type Result } from '../domain/result.ts';
 import { parseBalancing } from '../domain/balancing.ts';
 import { shortened } from '../domain/text.ts';
 import { eachJsonMember, type JsonMember } from './json-members.ts';
+import { Slice } from './slice.ts';
 import { caught, MAX_SHOWN, refuse as refuseIn, shown, type Refuse } from './source.ts';
 
 export interface KernelTunerFile {
@@ -31,8 +31,6 @@ export interface FileSweep {
 const MAX_CONFIGURATIONS = 2 ** 20;
 /** Maximum number of measured times in all configurations together; they take 64 MB. */
 const MAX_TIMES = 2 ** 23;
-/** The number of cases after which other work gets a turn. */
-const CASES_PER_TURN = 20_000;
 const MAX_PARAMETERS = 200;
 const MAX_TEXT = 4000;
 /** The time that stands for an invalid configuration in old files, which have no error names. */
@@ -151,6 +149,7 @@ export function parseKernelTuner(
     const [storedDevice = null] = stored.device_name.size === 1 ? stored.device_name : [];
     const cases: CaseResult[] = [];
     const devices: string[] = [];
+    const slice = new Slice();
     for (const entry of raw) {
       const position = cases.length;
       const design = predicted ? lockstepCase(entry, position, label) : null;
@@ -160,7 +159,7 @@ export function parseKernelTuner(
           ? design.result
           : measuredCase(entry, position, kernel ?? kernelName, fileUnitMs),
       );
-      if (position % CASES_PER_TURN === 0) await nextTurn();
+      if (slice.isOver) await slice.next();
     }
     const single = cases.filter((one) => one.timesMs.length === 1).length;
     if (single > 0) warnings.push(`Configurations with a single time instead of repeats: ${single}.`);

@@ -9,7 +9,16 @@ import { isZip, readNpz } from './npz.ts';
 import { isParquet, openParquet } from './parquet.ts';
 import { isArrow, openArrow } from './arrow.ts';
 import { readColumns } from './columns.ts';
-import { bytesSource, caught, HEAD_BYTES, peeked, refuse, type ByteSource, type FileBytes } from './source.ts';
+import {
+  bytesSource,
+  caught,
+  HEAD_BYTES,
+  headText,
+  peeked,
+  refuse,
+  type ByteSource,
+  type FileBytes,
+} from './source.ts';
 import type { TableSummary } from '../domain/table.ts';
 import { gathered, gunzipped, isGzip, MAX_FILE_BYTES, MAX_IMPORT_BYTES } from './unpack.ts';
 
@@ -26,7 +35,6 @@ interface LengthFormat {
   readonly inspect?: (file: OpenFile, label: string, asked: AskedSyntax) => Promise<Result<TableSummary>>;
 }
 
-const text = (head: Uint8Array): string => new TextDecoder('latin1').decode(head);
 const isUtf16 = ([first, second]: Uint8Array): boolean =>
   (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
 
@@ -38,7 +46,7 @@ const WITH_ATTRIBUTES = /^[^\s,]+[ \t,][^\s,]+[ \t,]\{.*\}$/;
 const PLAIN_EDGE = /^\d+ \d+(?: [-+.\de]+)?$/i;
 
 const firstLine = (head: Uint8Array): string =>
-  text(head).split(/\r?\n/).find((line) => /^[^#]/.test(line))?.trim() ?? ''; // prettier-ignore
+  headText(head).split(/\r?\n/).find((line) => /^[^#]/.test(line))?.trim() ?? ''; // prettier-ignore
 
 /** All formats of files of lengths. The first format that fits the content is used. */
 const FORMATS: readonly LengthFormat[] = [
@@ -55,7 +63,7 @@ const FORMATS: readonly LengthFormat[] = [
     inspect: async (file, label) => inspectColumns(await openArrow(await file.bytes(), label), label, 'arrow'),
   },
   {
-    matches: (head) => /^%%MatrixMarket/i.test(text(head)),
+    matches: (head) => /^%%MatrixMarket/i.test(headText(head)),
     read: async ({ source }, label) => {
       const matrix = await parseMatrixMarket(source, label);
       if (!matrix.ok) return matrix;
@@ -70,9 +78,9 @@ const FORMATS: readonly LengthFormat[] = [
   { matches: isGraphMl, read: ({ source }, label) => readGraphMl(source, label) },
   { matches: isMetis, read: ({ source }, label) => readMetis(source, label) },
   {
-    matches: (head) => SNAP.test(text(head)),
+    matches: (head) => SNAP.test(headText(head)),
     read: ({ source, head }, label, chosen) =>
-      parseLengthsCsv(source, label, chosen ?? edgeColumns(head), { undirected: UNDIRECTED.test(text(head)) }),
+      parseLengthsCsv(source, label, chosen ?? edgeColumns(head), { undirected: UNDIRECTED.test(headText(head)) }),
   },
   {
     matches: (head) => WITH_ATTRIBUTES.test(firstLine(head)),

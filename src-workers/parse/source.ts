@@ -82,6 +82,7 @@ export const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 /** Number of bytes at the start of a file from which its format, and the delimiter of a table, are recognised. */
 export const HEAD_BYTES = 65_536;
+export const headText = (head: Uint8Array): string => new TextDecoder('latin1').decode(head);
 
 /** Returns the first bytes of a source, and a source that still has all bytes. `close` ends a source early. */
 export async function peeked(

@@ -212,7 +212,7 @@ it.each<[what: string, bytes: Uint8Array, message: RegExp, columns?: CsvColumns]
   ['text in Parquet', parquet({ length: ['a', 'b'] }), /^x, row 1, column "length": "a" is not a number/],
   ['an empty value in Parquet', parquet({ length: [1, null, 2] }), /^x, row 2, column "length": the value is missing \(null\)\. Fill it in/],
   ['a list that is missing', made('arrow-lists.parquet'), /^x, row 3, column "hits": the value is missing \(null\)/, { length: 'hits' }],
-  ['Parquet of other columns', parquet({ a: [1], b: [2] }), /the header "a, b" does not name one column of lengths/],
+  ['Parquet of other columns', parquet({ a: [1], b: [2] }), /the header "a, b" must name one column of lengths/],
   ['Parquet cut off', parquet({ length: [1, 2] }).subarray(0, 60), /the Parquet file is damaged/],
   ['Parquet with an unknown compression', compressedByLzo(), /^x: the column "steps" is compressed by "LZO"\. Write it by one of UNCOMPRESSED, SNAPPY,/],
   ['a vertex by its name', encode('a b {}\n'), /^x, line 1, column 1: "a" is not the number of a vertex\. Number the vertices from 0/],
