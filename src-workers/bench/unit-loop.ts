@@ -120,7 +120,7 @@ function byLength(lengths: Uint32Array): Uint32Array {
   return order;
 }
 
-/** Maps blocks of the device to blocks of the layout: at random for sorted or bucketed units, as predictions assume. */
+/** Maps blocks of the device to blocks of the layout: at random after a full sort or buckets, as predictions assume. */
 export function blockOrder(balancing: WholeUnitBalancing, gridBlocks: number, random: UniformSource): Uint32Array {
   const order = Uint32Array.from({ length: gridBlocks }, (_, block) => block);
   switch (balancing.kind) {

@@ -300,7 +300,7 @@ export const NOTHING_MEASURED: Omit<CaseResult, 'case'> = {
 export type Verdict = 'same' | 'faster' | 'slower' | 'cannot-tell';
 
 export interface TimeRatio {
-  /** Median of the later times over the median of the earlier times; below 1 is faster. */
+  /** Median of the later times divided by the median of the earlier times; below 1 is faster. */
   readonly ratio: number;
   /** Confidence interval with a coverage of at least 95 %; `null` if a side has too few repeats. */
   readonly interval: { readonly low: number; readonly high: number } | null;

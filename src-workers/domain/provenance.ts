@@ -84,11 +84,11 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
   dependentLoadsPerIteration: { label: 'Dependent loads per iteration', unit: '', assumed: 1, usual: [0, 3] },
   // Chosen: one double-precision value; 32 B is a whole sector per lane (CUDA C++ Best Practices Guide).
   bytesPerIteration: { label: 'Memory traffic per iteration', unit: 'B', assumed: 8, usual: [0, 64] },
-  // Chosen: bounds, a pointer and a store, as in a CSR row loop; 18 in the kernels of test/data/cycle-sim.
+  // Chosen: bounds, a pointer and a store, as in a CSR row loop; 5 to 26 in the kernels of test/data/cycle-sim.
   unit: { label: 'Once per unit', unit: 'instructions', assumed: 18, usual: [1, 313] },
-  // Chosen: arguments and the index of the thread; 18 to 25 in the kernels of test/data/cycle-sim.
+  // Chosen: arguments and the index of the thread; 10 to 29 in the kernels of test/data/cycle-sim.
   prologue: { label: 'Once per thread', unit: 'instructions', assumed: 20, usual: [12, 966] },
-  // Chosen: a shuffle, an addition and moves; 2 to 5 in the kernels of test/data/cycle-sim.
+  // Chosen: a shuffle, an addition and moves; 5 to 7 in the kernels of test/data/cycle-sim.
   combine: { label: 'Combining step', unit: 'instructions', assumed: 3, usual: [2.7, 101] },
   // Chosen: a store, the next index and a load; 11 in the kernels of test/data/cycle-sim.
   refill: { label: 'Change of unit', unit: 'instructions', assumed: 12, usual: [4, 60] },
@@ -133,7 +133,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     unit: '',
     assumed: 0,
     usual: [0, 0.5],
-    source: 'chosen: no effect up to one half, which only long chains of multiply-adds exceed',
+    source: 'chosen: a share up to one half has no effect, and only long chains of multiply-adds exceed it',
   },
   sharedMemoryBytesPerBlock: {
     label: 'Shared memory',

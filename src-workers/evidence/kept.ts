@@ -1,12 +1,12 @@
 import type { SpmvParameters } from './spmv-parameters.ts';
 import type { FourNumbers } from './four-numbers.ts';
 
-/** An entry of `db/evidence/parameters.json` per column of times. */
+/** The entry of one column of times in `db/evidence/parameters.json`. */
 export interface FittedImplementation {
   readonly values: SpmvParameters;
   /** `null` if a parameter was held or only a bound is known. */
   readonly errors: Readonly<Record<string, number | null>>;
-  /** Values fitted without the matrices of each fold. */
+  /** For each fold, the values that were fitted without its matrices. */
   readonly folds: readonly SpmvParameters[];
   readonly fourNumbers: { readonly values: FourNumbers; readonly folds: readonly FourNumbers[] };
 }

@@ -5,9 +5,9 @@ import type { LengthLaw } from '../domain/workload.ts';
 import { lossMoments } from '../models/imbalance/closed-form.ts';
 import { geometricLaw, lognormalLaw, moments } from '../models/workload/laws.ts';
 
-/** Allows means of a geometric law up to 1000. Beyond that, the loss grows by less than 0.001. */
+/** Allows means of a geometric law up to 1000. Beyond that, the loss grows by less than 0.002. */
 const MIN_PROBABILITY = 1e-3;
-/** Largest deviation of the logarithm of a log-normal law. With it, a law of mean 20 has a loss of 13. */
+/** Largest deviation of the logarithm of a log-normal law. With it, a law of mean 20 has a loss of 20. */
 const MAX_SIGMA = 2.5;
 const STEPS = 26;
 

@@ -125,7 +125,7 @@ function describe(graph: Graph, loop: Loop, sums: Sums, differs: Differing): Fou
   };
 }
 
-/** Returns whether threads begin side by side and advance so far that their numbers of passes differ by at most one. */
+/** Returns whether neighbouring threads share out the passes, so that their numbers differ by at most one. */
 function isStrided(compared: readonly Comparison[]): boolean {
   return (
     compared.length > 0 &&

@@ -9,7 +9,7 @@ export interface Unrolling {
 }
 
 const MAX_UNROLLED = 256;
-/** Fraction of a pass that must be repeated. A compiler may move a load out of the loop, or begin a sum early. */
+/** Fraction of a pass's work that must repeat. A compiler may move a load out of the loop, or begin a sum early. */
 const LEAST_WORK = 0.85;
 
 /**

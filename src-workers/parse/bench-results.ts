@@ -15,7 +15,7 @@ export interface BenchResults {
   readonly warnings: readonly string[];
 }
 
-/** A line may hold a plan with all its cases, or one number per group. */
+/** A line may hold a plan with all its cases, or a list with one number per work group. */
 const MAX_LINE_BYTES = 64 * 2 ** 20;
 /** Maximum number of times of all cases together. They take 64 MB. */
 const MAX_SAMPLES = 2 ** 23;

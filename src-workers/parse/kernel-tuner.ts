@@ -27,7 +27,7 @@ export interface FileSweep {
   readonly seed: number | null;
 }
 
-/** Twenty times the largest published search space of one kernel. */
+/** Bounds the memory for a file. */
 const MAX_CONFIGURATIONS = 2 ** 20;
 /** Maximum number of measured times in all configurations together; they take 64 MB. */
 const MAX_TIMES = 2 ** 23;

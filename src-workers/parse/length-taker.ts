@@ -26,7 +26,7 @@ export interface ReadLengths {
   readonly note?: string;
 }
 
-/** Lengths whose order is kept: 256 MB. For a longer file, only the law is kept. */
+/** Maximum number of lengths whose order is kept, 256 MB. Of a longer file, only the law is kept. */
 export const MAX_ORDERED_LENGTHS = 2 ** 25;
 /** Degrees are counted in an array by the number of the vertex, at most 512 MB. */
 const MAX_VERTEX = 2 ** 27 - 1;

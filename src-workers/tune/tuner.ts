@@ -266,7 +266,7 @@ function farthest(field: Field, among: ArrayLike<number>, taken: ReadonlySet<num
   return found;
 }
 
-/** The first of several equal designs, by expected improvement. */
+/** Returns the design with the greatest expected improvement, the first of several equal ones. */
 function mostImproving(
   designs: Int32Array,
   bound: number,
@@ -282,7 +282,7 @@ function mostImproving(
   return next;
 }
 
-/** Sorts by the expected value minus two deviations. */
+/** Returns the designs with the lowest expected value minus two deviations, the lowest first. */
 function mostPromising(designs: Int32Array, process: Process, mean: Float64Array, wider: number): readonly number[] {
   const promise = mean.map((value, at) => value - 2 * wider * Math.sqrt(Math.max(0, process.spread[at]) + process.own));
   return Array.from(designs)
@@ -336,7 +336,7 @@ function recentGain(logMs: readonly number[]): number {
   return least(logMs.slice(0, Math.ceil(logMs.length / 3))) - least(logMs);
 }
 
-/** Returns Spearman's rank correlation, −1…1; null if it is undefined. */
+/** Returns Spearman's rank correlation, −1…1; null if it is undefined or there are too few measurements. */
 export function shownSkill(predicted: readonly number[], measured: readonly number[]): number | null {
   const skill = measured.length < SPREAD ? NaN : spearman(Float64Array.from(predicted), Float64Array.from(measured));
   return Number.isNaN(skill) ? null : skill;
@@ -353,7 +353,7 @@ function selectFitted(logMs: readonly number[]): readonly number[] {
   ];
 }
 
-/** Computes ln(E[max(0, gain + width·N(0, 1))]), by an asymptote where the exact form would subtract equal numbers. */
+/** Computes ln(E[max(0, gain + width·N(0, 1))]). Where rounding would spoil the exact form, it uses an asymptote. */
 export function logImprovement(gain: number, width: number): number {
   const z = gain / width;
   if (z < -5) return Math.log(width) - 0.5 * z * z - 2 * Math.log(-z) - 0.5 * Math.log(2 * Math.PI);

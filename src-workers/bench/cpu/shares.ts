@@ -53,7 +53,7 @@ export function caseShares({ benchmark, parameters }: ContentionCase): Result<Ca
     case 'stream':
       return triadShares(parameters.bytesPerCore, shares);
     case 'imbalanced-stream':
-      // Langguth, Cai, Trotter: M₁ = (P + 1)·S, M_i = S.
+      // Bytes of core i by Langguth, Cai, Trotter: M₁ = (P + 1)·S, and M_i = S for all others.
       return triadShares(parameters.bytesPerShare, shares.with(0, cores + 1));
   }
 }

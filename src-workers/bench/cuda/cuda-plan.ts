@@ -43,7 +43,7 @@ export const LINK_FLAGS: readonly string[] = ['-ldl', '-lpthread'];
 /** Exit code of the program if a launch hung (`EXIT_HUNG` in `sources/host.cuh`). A new start measures the rest. */
 export const EXIT_HUNG = 75;
 
-/** Time and memory grow with the iterations of the workload and the number of balancings. A failure names the case. */
+/** Time and memory grow with the number of units and of different balancings. A failure names the case. */
 export async function cudaPlan(plan: BenchPlan, context: WorkloadContext): Promise<Result<CudaPlan>> {
   if (plan.backend !== 'cuda' && plan.backend !== 'hip')
     return badInput(`the plan is for ${plan.backend}, not for cuda or hip`);

@@ -27,7 +27,7 @@ export async function findEmulator(): Promise<Result<string>> {
     : ok(compiler);
 }
 
-/** Returns the program's path. Fails with `not-found` without g++, with `unsupported` and the first error. */
+/** Returns the program's path. Fails with `not-found` without g++, or with `unsupported` and its first error. */
 export async function compileEmulated(request: EmulatedProgram): Promise<Result<string>> {
   const { files, cacheFolder, timeLimitMs } = request;
   const compiler = await findEmulator();

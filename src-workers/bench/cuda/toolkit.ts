@@ -56,7 +56,7 @@ async function versionFolders(environment: Environment): Promise<readonly string
     .map((home) => join(home, 'bin'));
 }
 
-/** Returns the NVCC that the user set, or else every nvcc once, in the order of the folders. */
+/** Returns the nvcc that the user set in NVCC, or else each nvcc in the searched folders once, in their order. */
 async function findCompilers(environment: Environment): Promise<Result<readonly string[]>> {
   const set = environment['NVCC'];
   if (set)

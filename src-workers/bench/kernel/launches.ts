@@ -132,7 +132,7 @@ export type ImplementedPart = Pick<Design, 'implementation' | 'threadsPerUnit' |
 export function findEntry({ name, entries }: KernelManifest, design: ImplementedPart): Result<KernelEntry> {
   const { implementation, threadsPerUnit, loop, balancing, blockThreads } = design;
   const anyOfKind = balancing.replace(/\(.*\)$/, '(*)');
-  /** The values that fit a property of the design, and the values that an entry lists. If it lists none, all fit. */
+  /** The values that fit a property of the design, and those that an entry lists. An entry without a list fits all. */
   type Property = readonly [
     what: string,
     fitting: readonly (string | number)[],
