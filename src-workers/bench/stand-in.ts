@@ -18,7 +18,7 @@ import { SECTOR_WORDS } from './unit-loop.ts';
 type StandInBackend = 'cuda' | 'webgpu';
 
 const SECTOR_BYTES = 4 * SECTOR_WORDS;
-/** 128 MiB, the default maximum of a WebGPU buffer. */
+/** 128 MiB, the default limit of WebGPU for a storage buffer. */
 const TABLE_WORDS = 2 ** 25;
 const OWN_REGISTERS = 16;
 const MAX_THREADS_PER_UNIT = 32;

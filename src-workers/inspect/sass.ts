@@ -151,7 +151,6 @@ function findWidth(name: string, operation: string): number {
     : 1;
 }
 
-/** Returns the bytes that a lane moves: 8 for `LDG.E.64`. */
 function countBytes(name: string): number {
   const parts = name.split('.');
   if (parts.includes('128')) return 16;

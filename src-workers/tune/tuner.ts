@@ -166,7 +166,6 @@ export function createTuner(space: TuningSpace, seed: number): Tuner {
     process.keep(known.length);
   }
 
-  /** The result is the larger of the mean and the 90 % quantile over draws of the most promising designs. */
   function processRegret({ process, scale, mean, errors, expected, least }: ReturnType<typeof posterior>): number {
     const wider = widening(field, logMs, errors);
     const untried = order.filter((design) => !tried.has(design));
@@ -282,7 +281,6 @@ function mostImproving(
   return next;
 }
 
-/** Returns the designs with the lowest expected value minus two deviations, the lowest first. */
 function mostPromising(designs: Int32Array, process: Process, mean: Float64Array, wider: number): readonly number[] {
   const promise = mean.map((value, at) => value - 2 * wider * Math.sqrt(Math.max(0, process.spread[at]) + process.own));
   return Array.from(designs)
@@ -330,7 +328,6 @@ function widening(field: Field, logMs: readonly number[], errors: Float64Array):
   return Math.max(LEAST_WIDENING, Math.sqrt(squares / records)) * Math.sqrt(1 + widthsOf(field) / logMs.length);
 }
 
-/** Returns ln(best time of the first third of the measurements / best time of all). */
 function recentGain(logMs: readonly number[]): number {
   const least = (times: readonly number[]): number => times.reduce((one, other) => Math.min(one, other), Infinity);
   return least(logMs.slice(0, Math.ceil(logMs.length / 3))) - least(logMs);

@@ -268,7 +268,7 @@ inline Plan readPlan(const std::string& path) {
 
 // ----------------------------------------------------------------------------------------------------------------- device
 
-/// Makes CUDA number the devices by their place on the bus, as the driver's tools do. Must precede any runtime call.
+/// Makes CUDA number the devices by their place on the bus, as the driver's tools do. It must precede all other calls.
 inline void orderDevices() {
 #if !defined(LOCKSTEP_HIP) && defined(_WIN32)
   if (std::getenv("CUDA_DEVICE_ORDER") == nullptr) _putenv_s("CUDA_DEVICE_ORDER", "PCI_BUS_ID");

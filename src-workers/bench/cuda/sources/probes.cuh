@@ -123,7 +123,7 @@ struct Residency {
   unsigned blocks = 0;
 };
 
-/// Returns the maximum number of blocks on one multiprocessor at the same time. Only its own clock is used.
+/// Returns the maximum number of blocks on one multiprocessor at the same time, each judged by its own clock.
 inline Residency overlap(const std::vector<long long>& starts, const std::vector<long long>& stops,
                          const std::vector<uint32_t>& processors) {
   std::map<uint32_t, std::vector<std::pair<long long, int>>> events;
