@@ -318,7 +318,7 @@ void launch(void (*kernel)(Parameters...), unsigned grid, unsigned block, std::d
   check(tryLaunch(kernel, dim3(grid), dim3(block), 0, arguments...), "launch");
 }
 
-/// How a multiprocessor's memory is divided. The driver does not report the division that it chooses itself.
+/// How a multiprocessor divides its memory into cache and shared memory. The driver does not report its own choice.
 enum class Carveout { driver = -1, mostL1 = 0, mostShared = 100 };
 template <class Kernel>
 void divideMemory(Kernel* kernel, Carveout carveout) {
@@ -669,7 +669,7 @@ class Case {
                       launches + "."};
   }
 
-  /// @param spills whether all its local memory must be spilled registers
+  /// @param spills whether all local memory of the kernel consists of spilled registers
   template <class Kernel>
   cudaFuncAttributes compiled(Kernel* kernel, unsigned blockThreads, bool spills, size_t sharedBytes = 0) const {
     cudaFuncAttributes attributes;
@@ -729,7 +729,7 @@ class Case {
   std::chrono::steady_clock::time_point begun_;
 };
 
-/// `at` names a result in the message: `unit 5 is 7; expected 8`.
+/// `what` and the position name a result in the message, such as `unit 5 is 7 instead of 8`.
 class Comparison {
  public:
   explicit Comparison(std::string what) : what_(std::move(what)) {}

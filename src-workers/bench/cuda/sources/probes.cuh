@@ -580,7 +580,7 @@ void probeCache(Case& run) {
   run.checked(cycles.front() > 0, std::to_string(sizes.size()) + " sizes measured");
 }
 
-/// Stores in each value its own address, so that repeated loads form a chain of loads of one line.
+/// Stores in each value its own address, so that repeated loads of a line wait for one another.
 __global__ void pointToSelf(uint64_t* lines, uint32_t count, uint32_t stride) {
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
     lines[static_cast<uint64_t>(i) * stride] = reinterpret_cast<uint64_t>(lines + static_cast<uint64_t>(i) * stride);

@@ -45,7 +45,7 @@ __device__ __forceinline__ To bits(From from) {
   return to;
 }
 
-/// The load is predicated, because a compiler could branch around it.
+/// The load is predicated, so that the compiler does not branch around it.
 __device__ __forceinline__ uint32_t loaded(const uint32_t* address, bool active, uint32_t before) {
 #ifndef LOCKSTEP_PTX
   return active ? *address : before;

@@ -2,8 +2,8 @@
 # On WSL it is not in PATH.
 capabilities=$(PATH=$PATH:/usr/lib/wsl/lib nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -d ' .\r' | grep -x '[0-9][0-9]*' | sort -nu || true)
 
-# The flags of compiler $1 for the GPUs: code for those that it knows; for a newer one its newest code, which the driver
-# assembles. $lacking gets the GPUs that are too old for it.
+# Sets the flags of compiler $1: machine code for the GPUs that it knows, and for newer GPUs its newest PTX, which the
+# driver compiles. $lacking gets the GPUs that are too old for this compiler.
 flags_of() {
   codes=$("$1" --list-gpu-code 2>/dev/null | sed -n 's/^sm_\([0-9]*\)$/\1/p' | sort -n || true)
   flags='' lacking=''
@@ -19,13 +19,13 @@ flags_of() {
     case $flags in *"$code"*) ;; *) flags="$flags -gencode $code" ;; esac
   done
 }
-# The toolkit for a GPU that is too old for a compiler.
+# Prints which toolkit compiles for GPU $1, which is too old for the compiler.
 explain() {
 @RELEASES@
   else older='another release of CUDA'; fi
   echo "compute capability ${1%?}.${1#"${1%?}"} needs $older; set NVCC=/path/to/nvcc" >&2
 }
-# Why the compiler refused a source, if that is known.
+# Prints why the compiler refused a source, if that is known.
 refused() {
   grep -q 'Unsupported gpu architecture' "$build/log.txt" || return 0
   echo "$compiler does not know this GPU. If the GPU is newer, set LOCKSTEP_ARCHITECTURE to the newest of these:" >&2
