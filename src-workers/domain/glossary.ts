@@ -52,7 +52,7 @@ function makeEntries(say: Term) {
     knee: ['knee', `With more resident ${say('threadGroup', 'many')} than this number, an iteration is limited by issuing instructions and not by waiting. The softness of the knee says how sharp the change is: a larger number is a sharper change.`],
     tail: ['tail', `The end of a launch, when some ${blocks} still run and the rest of the device is idle.`],
     baseline: ['baseline', 'The design with which other designs are compared: a pinned design, or the plain way to launch.'],
-    expectedRegret: ['expected regret', 'The expected loss of a design against the best design, over draws of the assumed inputs and of the model’s own errors.'],
+    expectedRegret: ['expected regret', 'How much slower a design is expected to be than the best design, over draws of the assumed inputs and of the model’s own errors.'],
     regime: ['regime', 'The formula that computed a time. Most formulas were compared with the event simulation.'],
     assumed: ['assumed', 'A usual value, because none was given. The recommendation names the assumed values that decide it.'],
     calibration: ['calibration', 'Parameters of a device that were fitted to its measurements.'],

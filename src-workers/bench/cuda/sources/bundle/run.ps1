@@ -13,7 +13,7 @@ if (Get-Command nvidia-smi -ErrorAction SilentlyContinue) {
     ForEach-Object { [int]($_.Trim() -replace '\.', '') } | Sort-Object -Unique)
 }
 
-# The flags of a compiler: machine code for the GPUs that it knows, its newest PTX for newer ones. Older ones are lacking.
+# The flags of a compiler: machine code for GPUs that it knows, its newest PTX for newer ones. Older ones are lacking.
 function Choose([string]$Compiler) {
   $codes = @(& $Compiler --list-gpu-code | Where-Object { $_ -match '^sm_\d+$' } | ForEach-Object { [int]$_.Substring(3) })
   $flags = @(); $lacking = @()
