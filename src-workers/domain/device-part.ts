@@ -41,7 +41,7 @@ function makePart(device: GpuDevice, multiprocessors: number, slice: boolean): G
   const reached = (rateGbS: number): number => Math.min(slice ? share * rateGbS : rateGbS, reach);
   const text = `${multiprocessors} of ${all} ${vendor === 'nvidia' ? 'SMs' : 'multiprocessors'}`;
   const shared = slice
-    ? 'the same fraction as of the multiprocessors, as in a slice of a multi-instance GPU'
+    ? 'the same fraction of it as of the multiprocessors, as in a slice of a multi-instance GPU'
     : `all of it, with no other work on the device; at most ${BYTES_PER_MULTIPROCESSOR_CYCLE} bytes per multiprocessor and cycle`;
   const whole = sources['*'] ?? '';
   return {

@@ -33,6 +33,7 @@ const ZERO: Sum = { constant: 0, terms: new Map() };
 const named = (name: string): Sum => ({ constant: 0, terms: new Map([[name, 1]]) });
 const constant = (value: number): Sum => ({ constant: value, terms: ZERO.terms });
 const START = 'start of a pass: ';
+export const atStart = (register: string): Sum => named(START + register);
 
 export function plus(one: Sum, other: Sum, times = 1): Sum {
   const terms = new Map(one.terms);
@@ -169,8 +170,7 @@ function computeValues(
   let depth = 0;
   const valueOf = (name: string, at: number): Sum => {
     const writer = last(name, at);
-    if (inLoop(at) && (writer === undefined || !inLoop(writer)) && lastInLoop(name) !== undefined)
-      return named(START + name);
+    if (inLoop(at) && (writer === undefined || !inLoop(writer)) && lastInLoop(name) !== undefined) return atStart(name);
     return writer === undefined ? named(name) : writtenBy(writer, name, block.get(at)!);
   };
   const writtenBy = (writer: number, name: string, reader: number): Sum => {

@@ -1,7 +1,7 @@
 import { INSTRUCTION_CLASSES, type InspectedPhases, type InstructionClass } from '../domain/inspection.ts';
 import type { MemoryAccess, Phase, Sharing } from '../domain/kernel.ts';
 import { findAccesses, findAddresses, type Addresses } from './accesses.ts';
-import type { Sums } from './affine.ts';
+import { atStart, type Sums } from './affine.ts';
 import { findChain, type Region } from './chain.ts';
 import { listInstructions, leaves, without, type Graph, type Loop } from './graph.ts';
 import { splitOperation, type Instruction } from './instruction.ts';
@@ -180,9 +180,7 @@ function hasResult(graph: Graph, sums: Sums): boolean {
       const writer = sums.inLoop(at) ? sums.carried(name, at) : sums.last(name, at);
       if (writer === undefined || !sums.inLoop(writer) || /^(addc|IADD3\.X|IMAD\.X)\b/.test(code[writer].text))
         return false;
-      return (
-        !sums.inLoop(at) || sums.growth({ constant: 0, terms: new Map([[`start of a pass: ${name}`, 1]]) }) === null
-      );
+      return !sums.inLoop(at) || sums.growth(atStart(name)) === null;
     }),
   );
 }
