@@ -22,7 +22,7 @@ function ownCode(preprocessed: string): string {
     );
 }
 
-const LAUNCH = /(?<!operator\s{0,3})<<\s*<(?!<)/g;
+const LAUNCH = /(?<!operator\s{0,3})<<\s*<(?!<)/;
 
 /** Returns -1 if the bracket that opens at `from` never closes. */
 function findClosing(masked: string, from: number): number {
@@ -84,10 +84,9 @@ export function rewriteLaunches(preprocessed: string): Result<string> {
       const element = `${/\bvolatile\b/.test(before) ? 'volatile ' : ''}${type.replaceAll(ATTRIBUTE, '').trim()}`;
       return `static ${element}* const ${name} = (${element}*)cuda_shim::dynamicShared;`;
     });
-  // The last launch is rewritten first, so the positions of earlier launches stay valid.
   for (;;) {
     const masked = ownCode(text);
-    const at = Math.max(...[...masked.matchAll(LAUNCH)].map(({ index }) => index), -1);
+    const at = masked.search(LAUNCH);
     if (at < 0) return ok(text);
     const open = at + /^<<\s*</.exec(masked.slice(at))![0].length;
     let [depth, close] = [0, -1];
