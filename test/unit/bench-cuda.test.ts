@@ -254,9 +254,9 @@ describe('a bundle', () => {
     expect(files.filter(({ path: name }) => name.startsWith('sources/')).length).toBe(sources.length);
   });
 
-  it.each(['/etc/passwd', '../up', 'a/../../up', '', 'x'.repeat(90)])('refuses to pack a file called "%s"', (path) => {
+  it.each(['/etc/passwd', '../up', 'a/../../up', '', 'x'.repeat(85)])('refuses to pack a file called "%s"', (path) => {
     const packed = tarArchive([{ path, bytes: new Uint8Array(1) }]);
-    expect(packed).toFail(null, /leaves the archive, or is longer than 80 bytes/);
+    expect(packed).toFail(null, /leaves the archive, or is longer than 84 bytes/);
   });
 });
 

@@ -10,7 +10,7 @@ const MIN_BYTES = 256 * 2 ** 20;
 const MEMORY_FRACTION = 0.9;
 const FREE_FRACTION = 0.5;
 
-/** Returns the bytes of one pass of a case: more than all caches hold, if the memory allows this. */
+/** Returns the bytes of one pass of a case: more than the last-level caches hold, if the memory allows this. */
 export function standardBytes(lastLevelCacheBytes: number, freeMemoryBytes: number): number {
   const wanted = Math.max(CACHES * lastLevelCacheBytes, MIN_BYTES);
   return Math.floor(Math.min(wanted, MEMORY_FRACTION * MAX_MEMORY_BYTES, FREE_FRACTION * freeMemoryBytes));

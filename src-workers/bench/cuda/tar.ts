@@ -13,7 +13,7 @@ export function tarArchive(files: readonly PlacedFile[]): Result<Uint8Array> {
   for (const [i, { path, bytes, executable }] of files.entries()) {
     const name = new TextEncoder().encode(`${ARCHIVE_FOLDER}/${path}`);
     if (path === '' || name.length > 100 || path.startsWith('/') || path.split('/').includes('..'))
-      return badInput(`The path ${JSON.stringify(path)} leaves the archive, or is longer than 80 bytes.`);
+      return badInput(`The path ${JSON.stringify(path)} leaves the archive, or is longer than 84 bytes.`);
     const header = archive.subarray(at, at + BLOCK);
     header.set(name, 0);
     const field = (text: string, offset: number): void => header.set(new TextEncoder().encode(text), offset);

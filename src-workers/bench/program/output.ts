@@ -39,7 +39,7 @@ const FIELDS = {
 
 /**
  * Skips lines that are not JSON objects. A later line replaces an earlier one, except that times are added to the list,
- * and a result that was wrong once stays wrong. Fails with `bad-input`.
+ * the largest `maxError` counts, and a result that was wrong once stays wrong. Fails with `bad-input`.
  */
 export function readOutput(stdout: string, stderr: string, timed = true): Result<ProgramOutput> {
   const timesNs: number[] = [];

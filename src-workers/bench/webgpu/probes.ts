@@ -13,7 +13,7 @@ export type ProbeValues = Readonly<Record<string, number | readonly number[]>>;
  * | probe | arguments | values |
  * |---|---|---|
  * | `limits` | | the limits that matter to a launch |
- * | `float-add`, `float-multiply`, `float-multiply-add`, `integer-add`, `integer-multiply-add`, `special` | `rounds` | `latencyNs` of one operation that waits for the one before |
+ * | `float-add`, `float-multiply`, `float-multiply-add`, `integer-add`, `integer-multiply-add`, `special` | `rounds` | `latencyNs` of one step that waits for the one before; the step of `integer-add` is an addition and an exclusive or |
  * | `cache-l1`, `cache-l2` | `leastBytes`, `mostBytes` | `sizesBytes`, `nsPerLoad` of random dependent loads within each size |
  * | `bandwidth` | `bytes` of each of three arrays | `bandwidthGbS` of the triad |
  * | `resident-blocks` | `blockThreads`, `rounds` | `blocks`, `timesNs`, `concurrentBlocks`: the largest number of equal blocks that take less than 1.5 times as long as one |
