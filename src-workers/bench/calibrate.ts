@@ -181,7 +181,7 @@ type FittedParameter = Exclude<CalibrationParameter, 'schedulers' | 'divergentBr
 type Values = Readonly<Record<FittedParameter, number>>;
 interface ForwardModel {
   readonly exact: (values: Values) => Float64Array;
-  /** Interpolates between two setups, because a descent tries hundreds of setups. */
+  /** Interpolates between two setups: the depth laws of each take long, and a descent tries hundreds of setups. */
   readonly quick: (values: Values) => Float64Array;
 }
 

@@ -90,7 +90,7 @@ export function probeTimes(units: number, records: readonly TimedRecord[]): Prob
   };
 }
 
-/** Returns null if the rounds are enough. `parts` tells whether the target can run a part of the units. */
+/** Returns the units of the next round; null if the rounds are enough. Without `parts`, each round has all units. */
 export function nextProbeUnits(rounds: readonly ProbeTimes[], allUnits: number, parts: boolean): number | null {
   const last = rounds.at(-1);
   if (!last) return parts ? Math.min(FIRST_UNITS, allUnits) : allUnits;

@@ -37,7 +37,7 @@ export interface UnitLoopShape {
   /** Machine instructions of the pass, and the integer and logic instructions among them. */
   readonly instructions: number;
   readonly integerInstructions: number;
-  /** Steps that run once per unit, and steps of each combination of results. */
+  /** Steps that run once per unit, and in each of the log₂ u steps that combine the results of a unit. */
   readonly unitSteps: number;
   readonly combineSteps: number;
 }

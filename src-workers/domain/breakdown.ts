@@ -53,7 +53,7 @@ export function orderText({ order }: Pick<Breakdown, 'order'>): string {
 export interface Achieved {
   /** Issue slots of waiting lanes count as used. Null on a CPU. */
   readonly issueFraction: number | null;
-  /** Of device memory. If the level-2 cache is busier: of device memory that is as busy. Null without known traffic. */
+  /** Of device memory. If the level-2 cache is busier: if device memory were as busy. Null without known traffic. */
   readonly bandwidthGbS: number | null;
   readonly bandwidthFraction: number | null;
   /** The resource that is busy for at least half of the time. */

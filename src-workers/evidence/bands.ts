@@ -27,6 +27,6 @@ export interface KeptBands {
   readonly bands: readonly KeptBand[];
   readonly chips: readonly MeasuredChip[];
   readonly devices: readonly KeptAgreement[];
-  /** From the GPUs of the SpMV data, predicted as if unmeasured. Each end of the interval holds for three of four. */
+  /** Lower quartile of `low` and upper quartile of `high` over the GPUs of the SpMV data, predicted as if unmeasured. */
   readonly unmeasured: TimeInterval;
 }

@@ -264,7 +264,7 @@ function evenKernel(
       gathered(matrix, 8, missFraction),
     ],
     unit: format === 'coo' ? { instructions: 0, bytes: 16 } : { ...walk, bytes: 20 },
-    // The tree of a line adds all of its rows at once. CSR kernels take additional steps per row.
+    // In COO, one segmented tree adds all rows of a line, so a row has no steps of its own. In CSR, it has.
     ...(format === 'coo' && { combine: { instructions: 0 } }),
     search: { instructions: 0 },
     carry: { instructions: 15, dependentLoads: 1 },
