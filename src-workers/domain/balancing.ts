@@ -85,8 +85,8 @@ export function formatBalancing(balancing: Balancing): string {
 }
 
 const MIXED_FORMS =
-  `Use mixed(K) with 2 to ${MAX_CLASSES} classes, or list the classes, the shortest first. In mixed(1:8,group:256,block), for example, one thread ` +
-  'runs a unit of at most 8 iterations, a thread group a unit of at most 256, and a block every longer unit. THREADS is a power of two up to 1024, group or block';
+  `Use mixed(K) with 2 to ${MAX_CLASSES} classes, or list the classes as mixed(THREADS:LENGTH,…,THREADS), the shortest first. THREADS is a power of two up to 1024, group or block. ` +
+  'In mixed(1:8,group:256,block), for example, one thread runs a unit of at most 8 iterations, a thread group a unit of at most 256, and a block every longer unit';
 
 function parseClasses(text: string): number | LengthClass[] | null {
   const count = wholeNumber(text, 2, MAX_CLASSES);

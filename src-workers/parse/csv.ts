@@ -124,7 +124,7 @@ function findPosition(column: string, header: readonly string[] | null, width: n
   if (number >= 1 && number <= width) return number - 1;
   return header
     ? `no column is named ${shown(column)}. The header is ${shown(header.join(', '))}`
-    : `the file has no header, so a column is its number from 1 to ${width}, not ${shown(column)}`;
+    : `no column is named ${shown(column)}, since the file has no header. Specify a number from 1 to ${width}`;
 }
 
 function hasHeader(record: readonly string[], { length, header }: CsvColumns): boolean {

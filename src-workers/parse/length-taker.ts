@@ -138,8 +138,8 @@ function takeEdges(label: string, place: (at: number, isTarget: boolean) => Plac
       let unit = 0;
       for (const degree of degreesAndOne) if (degree > 0) lengths[unit++] = degree - 1;
       const note = undirected
-        ? 'Each vertex of the edge list is a unit, in the order of the numbers. Its length is its degree, since the edges are undirected.'
-        : 'Each vertex of the edge list is a unit, in the order of the numbers. Its length is its out-degree: how many edges start at it. If edges have no direction, list each of them from both ends.';
+        ? 'Each vertex of the edge list is a unit, in the order of the vertex numbers. Its length is its degree, since the edges are undirected.'
+        : 'Each vertex of the edge list is a unit, in the order of the vertex numbers. Its length is its out-degree: how many edges start at it. If edges have no direction, list each of them from both ends.';
       return vertexLengths(label, lengths, note);
     },
   };

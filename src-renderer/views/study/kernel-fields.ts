@@ -67,7 +67,7 @@ export function kernelFields(speak: Term): readonly KernelField[] {
       'unit',
       'Once per unit',
       'instr.',
-      'Instructions before and after the iterations of a unit: its bounds, a pointer, storing its result.',
+      'Instructions before and after the iterations of a unit, which read its bounds, compute a pointer and store its result.',
     ),
     field(
       'prologue',

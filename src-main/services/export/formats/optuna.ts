@@ -82,7 +82,7 @@ def suggest_number(trial, name):
 
 
 def suggest(trial):
-    """The design of a trial. The first trials have DESIGNS; later, the sampler chooses. An attribute stores the design."""
+    """Returns the design of a trial, and stores it as an attribute. DESIGNS come first; then the sampler chooses."""
     launch = trial.suggest_categorical("launch", LAUNCHES)
     design = {}
     for name, values in CHOICES.items():

@@ -79,7 +79,7 @@ export const balancing: PageContent = {
     'Sorting and buckets need lengths that are known before the launch. Dynamic fetch does not.',
     'The model of dynamic fetch is an approximation: it assumes that units end independently of each other. If the units have an order, the model knows which units each fetch takes and which are under way at the end. Only what the lanes then still have to run is assumed to be independent.',
     'Shuffled units count as independent draws. The shuffle writes and reads a permutation, and moves the units.',
-    'One counter serves 0.68 additions per cycle of the whole device, as measured on an H100, and stays in the L2 cache. Code that adds once for a whole thread group needs fewer additions.',
+    'One counter, which stays in the L2 cache, serves 0.68 additions per cycle for the whole device, as measured on an H100. Code that adds once for a whole thread group needs fewer additions.',
     'Passes are assumed to run at the full bandwidth of the memory, so their price is a lower bound.',
   ],
   sources: rows`

@@ -200,7 +200,7 @@ const demo: Demo<Chosen> = {
             build: (theme, size) => regimesChart(input, theme, size),
             data: () => regimesTable(input.map),
           },
-          hint('Colour: the simple model closest to the two-phase time. P cores have at most P times the mean work on one core, so no launch is above the diagonal.'),
+          hint('Colour: the simple model closest to the two-phase time. With P cores, no core has more than P times the mean work, so no launch is above the diagonal.'),
         ],
       };
     }), // prettier-ignore
@@ -232,7 +232,7 @@ export const contention: PageContent = {
     'One memory: cores on different sockets with memories of their own are not covered.',
   ],
   contradictions: [
-    'The printed column of the triangular workload does not follow the printed formula. In the first phase, it also counts the work of cores 2 to K above that of the K-th core. Both formulas are offered by name. The tables use the formula that gives the printed numbers.',
+    'The printed column of the triangular workload does not follow the printed formula. In the first phase, it also counts what cores 2 to K move beyond the K-th core. Lockstep computes both formulas. Its tables use the one that gives the printed numbers.',
     'For the Epyc 7302P, the slides list K = 5, but ρ/β rounds up to 4. The printed bandwidth follows from K = 5. Its printed error and the share of the first phase follow from K = 4.',
   ],
   sources: rows`
