@@ -115,7 +115,7 @@ export interface RunChange {
   readonly id: number;
   readonly since: number | null;
   readonly fields: readonly FieldChange[];
-  /** The first sweep of the study with equal work, kernel, implementations and devices. Their times are comparable. */
+  /** The study's first sweep with equal work, kernel, implementations and devices; times of the two are comparable. */
   readonly problem: number;
 }
 

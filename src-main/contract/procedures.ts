@@ -435,7 +435,7 @@ const others = {
   'bench.start': procedure({
     ...measuringPlace,
     ...measuringInput,
-    /** Measures only this number of units (default: all). It does not apply to a CPU, a user's program or kernel. */
+    /** Measures only this number of units (default: all). It does not apply to a CPU or a user's own code. */
     units: v.optional(whole(1, 2 ** 31)),
     /** Measures only this number of the chosen designs, spread evenly over them; the default is all. */
     spreadDesigns: v.optional(whole(1, 10_000)),

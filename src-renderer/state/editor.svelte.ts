@@ -5,7 +5,7 @@ import type { Engine } from './engine.svelte.ts';
 import { draftOf, dropDraft, keepDraft } from './drafts.ts';
 
 const AUTOSAVE_AFTER_MS = 600;
-/** Edits of one field within this time, ms, are one step of undo, such as a movement of a slider or a typed number. */
+/** Edits of one field within this time, ms, are undone in one step: the movement of a slider, or a typed number. */
 const SAME_STEP_MS = 1200;
 const LONGEST_HISTORY = 200;
 

@@ -156,7 +156,7 @@ export function spaceParts(counts: readonly number[]): SpaceParts {
 }
 
 interface LawFamily {
-  /** Positions of the first launch, with the first block size and cap. */
+  /** Positions on the axes of the first launch, with the first block size and cap. */
   readonly positions: Int32Array;
   readonly launch: number;
   readonly launches: number;

@@ -75,7 +75,7 @@ export interface BenchParameters {
     /** The predicted number. The launch is limited to it, since the loop may need fewer registers than the kernel. */
     readonly residentBlocks: number | null;
   };
-  /** Each unit computes one power of a small matrix. Results are cycles per work group (Swatman 2022, Algorithm 1). */
+  /** Each unit computes a power of a small matrix (Swatman 2022, Algorithm 1). WebGPU has no cycles per work group. */
   readonly 'matrix-power': {
     readonly lengths: string;
     readonly unitsPerGroup: number;
@@ -149,7 +149,7 @@ export interface BenchPlan {
   readonly repeats: number;
   readonly seed: number;
   readonly caseTimeLimitMs: number;
-  /** Lanes of a thread group of a HIP device; the program is compiled for them. */
+  /** Lanes of a thread group of a HIP device; the program is compiled for this width. */
   readonly threadGroupWidth?: number;
   readonly alternating?: number;
   readonly cache?: CacheState;

@@ -1,6 +1,6 @@
 import { messageText } from './text.ts';
 
-/** Expected failures are values, bugs throw. A message states the problem, the value, the limit and the remedy. */
+/** Expected failures are values; bugs throw. A message states the problem, the value, the limit and the remedy. */
 export type FailureCode =
   | 'bad-input' // a value, field or file that breaks its contract
   | 'not-found' // a named thing that does not exist

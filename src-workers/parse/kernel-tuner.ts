@@ -9,7 +9,7 @@ import { caught, MAX_SHOWN, refuse as refuseIn, shown, type Refuse } from './sou
 
 export interface KernelTunerFile {
   readonly format: 'cache' | 't4' | 'stored';
-  /** `null` if the file does not name the kernel, as is always so for T4 files. */
+  /** `null` if the file does not name the kernel; T4 files never do. */
   readonly kernel: string | null;
   readonly deviceName: string | null;
   readonly head: Readonly<Record<string, string | number | readonly (string | number)[]>>;

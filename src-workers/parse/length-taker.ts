@@ -20,7 +20,7 @@ export interface ReadLengths {
   readonly units: number | null;
   /** Lengths in the order of the units; `null` if the file has no order, or more than `MAX_ORDERED_LENGTHS` units. */
   readonly lengths: Float64Array | null;
-  /** Columns of a sparse matrix, whose rows are the units. A vector that the matrix multiplies has this length. */
+  /** Number of columns of a sparse matrix, whose rows are the units: the length of the vector that it multiplies. */
   readonly matrixColumns?: number;
   /** How the file was read: which array, which end of an edge, or a lost order. */
   readonly note?: string;

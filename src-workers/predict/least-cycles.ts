@@ -12,7 +12,7 @@ import { getOrder, getSortedOrder, isInGivenOrder } from './orders.ts';
 import { getGivenOrder } from './plan.ts';
 import { isSorted } from './time/dealt-launch.ts';
 
-/** The longest unit alone on a multiprocessor, a lower limit of the launch; 0 for even shares, which cut units. */
+/** The longest unit alone on a multiprocessor, a lower bound of the launch; 0 for even shares, which cut units. */
 export function computeAloneCycles(candidate: GpuCandidate): number {
   if (isEvenShare(candidate.balancing)) return 0;
   const { longestGiven, longestLength } = candidate.predictor;
@@ -22,7 +22,7 @@ export function computeAloneCycles(candidate: GpuCandidate): number {
 
 /**
  * Counts the iterations of all work groups together, without following the launch. Flattened loops over a given order,
- * and sorted draws whose groups cross the ends of windows, get a lower limit, in which their lanes lose nothing.
+ * and sorted draws whose groups cross the ends of windows, get a lower bound, in which their lanes lose nothing.
  */
 function countWorkIterations(candidate: GpuCandidate): number {
   const { plan, meanLength } = candidate.predictor;

@@ -41,7 +41,7 @@ export function parsePtxas(text: string): KernelUsage[] {
   return found;
 }
 
-/** Reads remarks of `-Rpass-analysis=kernel-resource-usage`. A spilled register is a store and a load of 4 bytes. */
+/** Reads remarks of `-Rpass-analysis=kernel-resource-usage`. A spilled register counts as 4 bytes stored and loaded. */
 export function parseResourceRemarks(text: string): KernelUsage[] {
   const kernels = text.split(/remark: +Function Name: /).slice(1);
   return kernels.map((remarks) => {

@@ -12,7 +12,7 @@ export interface NodeWebGpu {
   readonly info: MeasuringDevice;
 }
 
-/** Dawn crashes if a result of its `create` is garbage-collected while its device is in use. */
+/** Dawn crashes if a GPU from its `create` is garbage-collected while a device of this GPU is in use. */
 const keptAlive: GPU[] = [];
 
 /** Software adapters that are tried if there is no other adapter: description files of Vulkan drivers (ICDs). */

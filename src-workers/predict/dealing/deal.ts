@@ -2,11 +2,11 @@ import type { LoopForm } from '../../domain/kernel.ts';
 import { getOrMake } from '../../numeric/kept.ts';
 import { findLargest } from '../../numeric/compact.ts';
 
-/** Lengths that are read for a lower limit of the depths of flattened loops (`findSureTotal`). */
+/** Lengths that are read for a lower bound of the depths of flattened loops (`findSureTotal`). */
 const BOUND_LOOKUPS = 2 ** 14;
 const MIN_BOUND_GROUPS = 24;
 const MAX_BOUND_GROUPS = 128;
-/** Standard errors by which the limit of `findSureTotal` is below the mean of its sample. */
+/** Standard errors by which the bound of `findSureTotal` is below the mean of its sample. */
 const BOUND_ERRORS = 4.5;
 
 /**
@@ -237,7 +237,7 @@ export function countBoundGroups({ units, unitsPerGroup, groupsPerBlock, slotsPe
   return Math.min(gridBlocks * groupsPerBlock, wanted);
 }
 
-/** Returns a lower limit, almost certain, of the total over all groups, from the values of some groups or of all. */
+/** Returns a lower bound, almost certain, of the total over all groups, from the values of some groups or of all. */
 export function findSureTotal(sample: Float64Array, groups: number): number {
   let sum = 0;
   for (const value of sample) sum += value;

@@ -163,7 +163,7 @@ interface ChosenBlocks {
 /**
  * Chooses all blocks if there are few of them, and evenly spread blocks if there are too many. If a sample is enough,
  * it contains the blocks with the longest units. Its other blocks are evenly spread, separately over the blocks with
- * one more round and over the others. They span whole repetitions of the lengths, so each is equally frequent.
+ * one more round and over the others. They span whole repetitions of the lengths, so each length is equally frequent.
  */
 function chooseBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): ChosenBlocks {
   const { units, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, loop } = dealing;
@@ -248,7 +248,7 @@ export function computeShareLaunch(
 
 const recentStarts = createRecentStarts();
 
-/** Counts the starts of each group of some blocks. Launches that differ in their setup share the cached result. */
+/** Counts the starts of each group in these blocks. Launches that differ in their setup share the cached result. */
 function keepStarts(shared: SharedUnits, dealing: Dealing, itemsPerSlot: number, blocks: Int32Array): Float64Array {
   const { unitsPerGroup, groupsPerBlock: W, slotsPerBlock, gridBlocks } = dealing;
   const key = `${shared.id} ${unitsPerGroup} ${slotsPerBlock} ${gridBlocks} ${itemsPerSlot} ${blocks.length}`;

@@ -185,7 +185,7 @@ export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
   };
 }
 
-/** Returns a lower limit of the mean longest unit of a group: units of a last window that is not full count as 0. */
+/** Returns a lower bound of the mean longest unit of a group: units of a last window that is not full count as 0. */
 export function findSureLongest(order: SortedOrder, dealing: Dealing): number {
   const { window, units } = order;
   const { unitsPerGroup, slotsPerBlock } = dealing;

@@ -147,7 +147,7 @@ export function computeDynamicGroupDepth(
   const times = computeExhaustionTimes(renewals, lanes, units, units * emptyProbability);
   if (times === null) {
     const residual = computeSettledLives(renewals);
-    // All work is either done by T or left at T: n·units·mean = n·T + mean + (n − 1)·E[residual].
+    // All work is either done by T or left at T: lanes·units·mean = lanes·T + mean + (lanes − 1)·E[residual].
     const meanResidual = residual.reduce((total, s) => total + s, 0);
     const end = (units * mean - meanResidual - (mean - meanResidual) / lanes) * step;
     const last = shiftLaw({ values: lengths, survival: computeLastLane(renewals, residual, n, poolGroups) }, end);

@@ -13,7 +13,7 @@ export const REASON = Object.fromEntries(INVALID_REASONS.map((reason, code) => [
   Record<InvalidReason, number>
 >;
 
-/** Resources of a block of this size and register cap on a GPU, or of some cores on a CPU, for any workload. */
+/** Resources of blocks of one size and register cap on a GPU, or of a number of cores on a CPU. */
 export interface Shape {
   readonly invalid: number;
   readonly residentBlocks: number;

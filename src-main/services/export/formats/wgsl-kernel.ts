@@ -22,8 +22,8 @@ export const wgslKernel = codeFormat({
 });
 
 /**
- * Each invocation of a unit passes on its own part of the sum, because WebGPU does not fix the width of a subgroup.
- * Only `dynamic-fetch(group)` uses subgroups, which may have any width.
+ * Each invocation of a unit gives `unit_end` its own part of the sum, because WebGPU does not fix the width of a
+ * subgroup. Only `dynamic-fetch(group)` uses subgroups, which may have any width.
  */
 function kernelText(source: CodeSource, row: RankRow, width: number): string {
   const { design } = row;
