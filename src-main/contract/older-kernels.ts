@@ -1,4 +1,5 @@
 import type * as v from 'valibot';
+import { NEAR_PAGE_LATENCY } from '../../src-workers/domain/device.ts';
 import type { KernelProfile, PhaseName } from '../../src-workers/domain/kernel.ts';
 import {
   implementationKernel,
@@ -60,6 +61,10 @@ function withoutOlder(kernel: Raw): Raw {
   return ofKept.length > 0 ? { ...kept, origins: Object.fromEntries(ofKept) } : kept;
 }
 
+/** Loads that start a unit find their page known. Those of an iteration do, too, if the kernel lists its accesses. */
+const getLoadRatio = (phase: PhaseName, { accesses }: Raw): number =>
+  phase === 'unit' && accesses === undefined ? 1 / NEAR_PAGE_LATENCY : 1;
+
 /**
  * Converts the older fields of a kernel to phases.
  * @param own a kernel, or the changes that an implementation makes to the kernel
@@ -87,7 +92,7 @@ function phased(own: Raw, full: Raw, common: Raw | null, wrong: Wrong): Raw {
     }
     const isUnknown = value === byDefault && inherited === byDefault && (origin ?? 'assumed') === 'assumed';
     if (isUnknown) continue;
-    const made = setupPhase({ ...KERNEL_DEFAULTS, ...full } as KernelProfile, value * scale);
+    const made = setupPhase({ ...KERNEL_DEFAULTS, ...full } as KernelProfile, value * scale, getLoadRatio(phase, full));
     // Only a wrong field of the iteration makes a number infinite or NaN. That field has its own message.
     if (!Object.values(made).every(Number.isFinite)) continue;
     phases[phase] = made;

@@ -456,8 +456,11 @@ export function withKernelValue<Kernel extends Partial<KernelProfile>>(
   return { ...kernel, [field]: { ...phase, instructions: value, ...Object.fromEntries(grown) } };
 }
 
-/** Returns a unit phase that costs as much as this many iterations, for studies of format 1, which had no phases. */
-export function setupPhase(kernel: KernelProfile, iterations: number): Phase {
+/**
+ * Returns a phase that costs as much as this many iterations, for studies of format 1, which had no phases.
+ * @param loadRatio latency of a load in an iteration divided by that of a load in the phase
+ */
+export function setupPhase(kernel: KernelProfile, iterations: number, loadRatio = 1): Phase {
   const { instructionsPerIteration, integerShare, fp64Share, specialShare, chainInstructions } = kernel;
   const { dependentExchanges = 0, dependentLoadsPerIteration, bytesPerIteration } = kernel;
   return {
@@ -467,7 +470,7 @@ export function setupPhase(kernel: KernelProfile, iterations: number): Phase {
     ...(specialShare && { specialShare }),
     ...(chainInstructions !== undefined && { chainInstructions: iterations * chainInstructions }),
     ...(dependentExchanges > 0 && { dependentExchanges: iterations * dependentExchanges }),
-    ...(dependentLoadsPerIteration > 0 && { dependentLoads: iterations * dependentLoadsPerIteration }),
+    ...(dependentLoadsPerIteration > 0 && { dependentLoads: iterations * loadRatio * dependentLoadsPerIteration }),
     ...(bytesPerIteration > 0 && { bytes: iterations * bytesPerIteration }),
   };
 }

@@ -77,8 +77,7 @@ export interface Pace {
   readonly schedulers: Schedulers;
   /** Parameters of a mean round, for costs that are not in the table. */
   readonly pipeline: PipelineParameters;
-  /** Cycles of an iteration and of the start of a unit, for a group that is alone on its multiprocessor. */
-  readonly aloneCycles: { readonly step: number; readonly start: number };
+  readonly aloneCycles: AloneCycles;
   /** Cycles to issue one iteration of a thread group. */
   readonly stepIssueCycles: number;
   /** Cycles to issue a mean round of a thread group; `null` if a launch consists of iterations only. */
@@ -91,6 +90,12 @@ export interface Pace {
   readonly overheadIterations: number;
 }
 
+/** Cycles of an iteration and of the start of a unit, for a unit that is alone on its multiprocessor. */
+export interface AloneCycles {
+  readonly step: number;
+  readonly start: number;
+}
+
 /** What a mean round of a work group needs, whatever the number of active groups. */
 export interface RoundCost {
   /** > 0. */
@@ -101,6 +106,7 @@ export interface RoundCost {
   readonly start: RoundPart;
   /** The phases that run once per thread. */
   readonly thread: RoundPart;
+  readonly alone: AloneCycles;
   /** Latency and issue of the whole round. */
   readonly pipeline: PipelineParameters;
   readonly transferCycles: number;

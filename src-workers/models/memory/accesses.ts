@@ -1,4 +1,4 @@
-import type { GpuDevice } from '../../domain/device.ts';
+import { NEAR_PAGE_LATENCY, type GpuDevice } from '../../domain/device.ts';
 import type { KernelProfile, MemoryAccess } from '../../domain/kernel.ts';
 import { firstLevelCacheBytes } from './first-level-cache.ts';
 import {
@@ -69,7 +69,7 @@ const CACHE_BANDWIDTH_RATIO = 2.3;
 
 /**
  * Fraction of gathers that need a separate sector from device memory, for random columns. Fits to the SpMV times of
- * `db/evidence` have a median of 0.13, because rows and neighbours share sectors.
+ * `db/evidence` have a median of 0.12, because rows and neighbours share sectors.
  */
 const GATHER_MISS_FRACTION = 0.4;
 
@@ -151,12 +151,6 @@ function wholeSectors(bytes: number, sector: number): number {
  * (Jia et al., 2018, arXiv:1804.06826; Abdelkhalik et al., 2022, arXiv:2208.11174). Assumed for every device.
  */
 export const LEVEL_2_LATENCY = 0.42;
-/**
- * Latency of a load from a known page divided by the latency of the device, which was measured at random addresses in 1
- * GB and so includes address translation: 296 of 496 cycles on Turing (Jia et al., 2019, arXiv:1903.07486; sources of
- * the catalogue). Assumed for every device.
- */
-const NEAR_PAGE_LATENCY = 0.6;
 /** Latency of a first-level hit divided by the latency of device memory. Assumed for every device. */
 export const LEVEL_1_LATENCY = 0.07;
 

@@ -19,10 +19,31 @@ const ALL: ActiveLanes = { ofReads: 1, any: (units, probability) => 1 - (1 - pro
 /** Steps of the approximate survival function. The results are accurate to a few per cent at best. */
 const STEPS = 48;
 
-/** Lanes with independent units end at different times. If balancing makes neighbours equally long, all stay active. */
-export function countActiveLanes({ plan: { law } }: Predictor, balancing: LockstepBalancing): ActiveLanes {
-  const areAlike = isEvenShare(balancing) || isPadded(balancing) || !['none', 'shuffle'].includes(balancing.kind);
-  return areAlike ? ALL : countActiveLanesOfLaw(law);
+/**
+ * Describes how long the lanes of a group stay active.
+ * @param lanes n, the units that a group runs at once
+ * @param loss iterations of the group divided by the mean length, ≥ 1
+ */
+export function countActiveLanes(
+  { plan: { law } }: Predictor,
+  balancing: LockstepBalancing,
+  lanes: number,
+  loss: number,
+): ActiveLanes {
+  if (isEvenShare(balancing) || isPadded(balancing)) return ALL;
+  const { kind } = balancing;
+  const areIndependent = kind === 'none' || kind === 'shuffle';
+  if (areIndependent || (kind === 'dynamic-fetch' && balancing.fetch === 'group')) return countActiveLanesOfLaw(law);
+  return splitByLoss(lanes, loss);
+}
+
+/** For similar neighbours: all lanes are active in a part of the iterations, and one lane in the others. */
+function splitByLoss(lanes: number, loss: number): ActiveLanes {
+  const all = lanes > 1 ? Math.max(0, Math.min(1, (lanes / loss - 1) / (lanes - 1))) : 1;
+  return {
+    ofReads: (all * lanes + (1 - all) / lanes) / (all * lanes + 1 - all),
+    any: (units, probability) => all * ALL.any(units, probability) + (1 - all) * probability,
+  };
 }
 
 const countActiveLanesOfLaw = keptWith(({ support, probability }: LengthLaw): ActiveLanes => {

@@ -60,8 +60,9 @@ export function getPace(candidate: GpuCandidate): Pace {
   const threads = isFamily
     ? device.threadGroupWidth
     : Math.min(shape.accessing.residentThreads, activeGroups * shape.threadGroupsPerGroup * device.threadGroupWidth);
-  // Even shares have a different number of items in every launch, so their launches share no pace.
-  if (isShare) {
+  // Launches of even shares, which have different numbers of items, and of few blocks, which share the bandwidth, do not
+  // share their pace.
+  if (isShare || (!isFamily && workingBlocks < device.multiprocessors)) {
     const cost = makeRoundCost(candidate, rounds, threads, isFamily);
     return (candidate.pace = makePace(candidate, cost, rounds, activeGroups, isFamily));
   }
@@ -133,7 +134,6 @@ function makePace(
   const { iterations, starts, step, start, thread, pipeline, transferCycles } = cost;
   const { threadGroupsPerGroup } = shape;
   const among = marginalCycles(pipeline, transferCycles, activeGroups * threadGroupsPerGroup);
-  const alone = marginalCycles(pipeline, transferCycles, threadGroupsPerGroup);
   const iteration = priceAt(among, step);
   const startIterations = priceAt(among, start) / iteration;
   const threadIterations = priceAt(among, thread) / iteration;
@@ -158,10 +158,7 @@ function makePace(
     schedulers,
     iterationFactor: 1 / (iterations + starts * setup + overhead / rounds),
     pipeline: { ...pipeline, issueCycles: Math.max(pipeline.issueCycles, transferCycles) },
-    aloneCycles: {
-      step: priceAt(alone, isFamily ? { ...step, transferCycles: 0 } : step),
-      start: isFamily ? 0 : priceAt(alone, start),
-    },
+    aloneCycles: isFamily ? { ...cost.alone, start: 0 } : cost.alone,
     stepIssueCycles: step.issueCycles,
     roundIssueCycles: pipeline.issueCycles,
     transferCycles,

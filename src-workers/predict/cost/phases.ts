@@ -1,4 +1,4 @@
-import type { GpuDevice } from '../../domain/device.ts';
+import { NEAR_PAGE_LATENCY, type GpuDevice } from '../../domain/device.ts';
 import type { KernelProfile, Phase } from '../../domain/kernel.ts';
 import { kernelPhase } from '../../domain/provenance.ts';
 import { costFactor } from '../../models/granularity/granularity.ts';
@@ -28,20 +28,24 @@ export const times = ({ latencyCycles, issueCycles }: Demand, count: number): De
 });
 
 interface Circumstances {
-  /** Fraction of a unit's loads that wait for device memory, 0…1. */
-  readonly missShare: number;
+  /** Mean latency of the loads that start a unit, divided by the latency of device memory, 0…1. */
+  readonly loadLatency: number;
   /** Loads at the start of a unit whose cost is added elsewhere. */
   readonly loadsElsewhere: number;
   /** Measured figures divided by derived figures. */
   readonly off: Demand;
 }
-const PLAIN: Circumstances = { missShare: 1, loadsElsewhere: 0, off: { latencyCycles: 1, issueCycles: 1 } };
+const PLAIN: Circumstances = {
+  loadLatency: NEAR_PAGE_LATENCY,
+  loadsElsewhere: 0,
+  off: { latencyCycles: 1, issueCycles: 1 },
+};
 
 export function computePhaseDemands(
   kernel: KernelProfile,
   device: GpuDevice,
   threadsPerUnit: number,
-  { missShare, loadsElsewhere, off }: Circumstances = PLAIN,
+  { loadLatency, loadsElsewhere, off }: Circumstances = PLAIN,
 ) {
   const phaseDemand = (on: GpuDevice, phase: Phase | undefined, share = 1): Demand => {
     const dependentLoads = Math.max(0, (phase?.dependentLoads ?? 0) - loadsElsewhere) * share;
@@ -50,12 +54,12 @@ export function computePhaseDemands(
   };
   const combine = times(phaseDemand(device, kernelPhase(kernel, 'combine')), Math.log2(threadsPerUnit));
   const wide = phaseDemand(device, threadsPerUnit > device.threadGroupWidth ? WIDE_COMBINE : undefined);
-  const unit = added(phaseDemand(device, kernel.unit, missShare), combine, wide);
+  const unit = added(phaseDemand(device, kernel.unit, loadLatency), combine, wide);
   return {
     prologue: phaseDemand(device, kernel.prologue),
     unit,
     /** Without a refill phase, a change of the unit costs as much as its start and its end. */
-    refill: kernel.refill ? added(phaseDemand(device, kernel.refill, missShare), combine, wide) : unit,
+    refill: kernel.refill ? added(phaseDemand(device, kernel.refill, loadLatency), combine, wide) : unit,
     search: phaseDemand(device, kernelPhase(kernel, 'search')),
     carry: phaseDemand(device, kernelPhase(kernel, 'carry')),
   };

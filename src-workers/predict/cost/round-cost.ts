@@ -1,7 +1,13 @@
 import { isEvenShare, isPadded, type LockstepBalancing } from '../../domain/design.ts';
-import type { GpuDevice } from '../../domain/device.ts';
+import { NEAR_PAGE_LATENCY, type GpuDevice } from '../../domain/device.ts';
 import type { KernelProfile, PipelineParameters } from '../../domain/kernel.ts';
-import { bytesOfIteration, LEVEL_1_LATENCY, LEVEL_2_LATENCY, loadLatencyCycles } from '../../models/memory/accesses.ts';
+import {
+  bytesOfIteration,
+  type AccessingThreads,
+  LEVEL_1_LATENCY,
+  LEVEL_2_LATENCY,
+  loadLatencyCycles,
+} from '../../models/memory/accesses.ts';
 import { firstLevelCacheBytes } from '../../models/memory/first-level-cache.ts';
 import { sectorBytes } from '../../models/memory/traffic.ts';
 import { bytesPerMultiprocessorCycle, pipelineParameters, type Demand } from '../../models/pipeline/derive.ts';
@@ -15,6 +21,9 @@ import { tabulateRounds, type CycleTable } from '../time/cycles.ts';
 import { countActiveLanes } from './active-lanes.ts';
 import { getMeanRound, isOneLoop } from './mean-round.ts';
 import { added, computePhaseDemands, computeStepFactor, times } from './phases.ts';
+
+/** Most bytes that one multiprocessor receives per cycle. Assumed: the width of its port to the level-2 cache. */
+const MOST_BYTES_PER_CYCLE = 64;
 
 /**
  * Computes what a mean round needs, whatever the number of active groups.
@@ -42,16 +51,20 @@ export function makeRoundCost(candidate: GpuCandidate, rounds: number, threads: 
   const { lanes, units } = mean;
   // A family with a single loop gets a lower bound: its lanes lose no time and start together.
   const { iterations, starts } = isFamily && isSingle ? { iterations: predictor.meanLength, starts: 1 } : mean;
-  const active = countActiveLanes(predictor, balancing);
+  const loss = isFamily && isSingle ? Infinity : iterations / predictor.meanLength;
+  const active = countActiveLanes(predictor, balancing, lanes, loss);
   // Most reads happen after some lanes have ended, so the caches hold only the data of the active lanes.
   const run = isEvenShare(balancing) ? candidate.itemsPerSlot : shape.accessing.unitElements;
   const taking = { ...shape.accessing, residentThreads: threads * active.ofReads, unitElements: run };
   const bytes = measured ? 0 : bytesOfIteration(device, kernel, taking);
-  const waits = measured
-    ? 0
-    : loadLatencyCycles(device, kernel, taking, (probability) => active.any(lanes, probability)) -
-      kernel.dependentLoadsPerIteration * device.memoryLatencyCycles;
-  const own: Demand = { latencyCycles: (step.latencyCycles + waits) * cost, issueCycles: step.issueCycles * cost };
+  const latencyOf = (by: AccessingThreads, anyUnit: (probability: number) => number): number => {
+    const all = kernel.dependentLoadsPerIteration * device.memoryLatencyCycles;
+    return (step.latencyCycles + (measured ? 0 : loadLatencyCycles(device, kernel, by, anyUnit) - all)) * cost;
+  };
+  const own: Demand = {
+    latencyCycles: latencyOf(taking, (probability) => active.any(lanes, probability)),
+    issueCycles: step.issueCycles * cost,
+  };
   // A measured pipeline describes only the iterations. The other phases are derived, and corrected by the ratio of the
   // measured to the derived values of the iterations.
   const derived = measured ? pipelineParameters(device, kernel, { spilledRegisters: 0 }) : step;
@@ -60,7 +73,7 @@ export function makeRoundCost(candidate: GpuCandidate, rounds: number, threads: 
     issueCycles: measured ? plan.pipeline[device.id].issueCycles / derived.issueCycles : 1,
   };
   const phases = computePhaseDemands(kernel, device, u, {
-    missShare: computeMissShare(kernel, device, isSingle, balancing, lanes, isFamily ? lanes : starts, rounds),
+    loadLatency: computeLoadLatency(kernel, device, isSingle, balancing, lanes, isFamily ? lanes : starts, rounds),
     // The start of a fetched unit contains the load that waits for the counter, whose cost is in `fetch-cost.ts`.
     loadsElsewhere: balancing.kind === 'dynamic-fetch' ? 1 : 0,
     off,
@@ -73,7 +86,9 @@ export function makeRoundCost(candidate: GpuCandidate, rounds: number, threads: 
     : perGroup;
   // `perCycle`: bytes that memory moves per cycle for the thread groups of one work group.
   const achieved = device.achievedBandwidthFraction ?? ACHIEVED_BANDWIDTH;
-  const perCycle = achieved * bytesPerMultiprocessorCycle(device) * threadGroupsPerGroup;
+  const evenly = achieved * bytesPerMultiprocessorCycle(device);
+  const busy = isFamily ? 1 : Math.min(1, candidate.workingBlocks / device.multiprocessors);
+  const perCycle = Math.max(evenly, Math.min(MOST_BYTES_PER_CYCLE, evenly / busy)) * threadGroupsPerGroup;
   const stepBytes =
     (lanes * (isPadded(balancing) ? iterations * u : isEvenShare(balancing) ? iterations : elements) * bytes) /
     perCycle;
@@ -93,6 +108,10 @@ export function makeRoundCost(candidate: GpuCandidate, rounds: number, threads: 
     step: { ...own, transferCycles: stepBytes / iterations },
     start: { ...perStart, transferCycles: unitBytes / starts },
     thread: { ...share, transferCycles: threadBytes },
+    alone: {
+      step: latencyOf({ ...taking, residentThreads: u }, (probability) => probability),
+      start: perStart.latencyCycles,
+    },
     pipeline,
     transferCycles: transfer,
     most,
@@ -105,10 +124,11 @@ export function makeRoundCost(candidate: GpuCandidate, rounds: number, threads: 
 }
 
 /**
- * Computes the fraction of a unit's loads that wait for device memory, 0…1. Neighbouring units share sectors: groups
- * that start together wait for them, and later rounds find most of them fetched. Half of the bytes count as reads.
+ * Computes the mean latency of the loads that start a unit, divided by the latency of device memory, 0…1. Neighbours
+ * are close in memory, so their pages are known and they share sectors: groups that start together wait for them, and
+ * later rounds find most of them fetched. Half of the bytes count as reads.
  */
-function computeMissShare(
+function computeLoadLatency(
   { unit, refill }: KernelProfile,
   device: GpuDevice,
   isSingle: boolean,
@@ -119,10 +139,10 @@ function computeMissShare(
 ): number {
   const read = ((isSingle ? (refill ?? unit) : unit)?.bytes ?? 0) / 2;
   // The neighbours of a fetched unit run on other multiprocessors, so their loads share no sectors here.
-  if (read === 0 || balancing.kind === 'dynamic-fetch') return 1;
+  if (read === 0 || balancing.kind === 'dynamic-fetch') return NEAR_PAGE_LATENCY;
   const sectors = (lanes * read) / sectorBytes(device);
   const misses = Math.min(1, isSingle ? Math.max(1, sectors) / starts : sectors);
   const hits = firstLevelCacheBytes(device, 0) > 0 ? LEVEL_1_LATENCY : LEVEL_2_LATENCY;
-  const later = misses + (1 - misses) * hits;
-  return isSingle ? later : (1 + (rounds - 1) * later) / rounds;
+  const later = misses * NEAR_PAGE_LATENCY + (1 - misses) * hits;
+  return isSingle ? later : (NEAR_PAGE_LATENCY + (rounds - 1) * later) / rounds;
 }

@@ -2,9 +2,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../../src-main/contract/study.ts';
-import type { GpuDevice } from '../../../src-workers/domain/device.ts';
+import { NEAR_PAGE_LATENCY, type GpuDevice } from '../../../src-workers/domain/device.ts';
 import type { KernelProfile } from '../../../src-workers/domain/kernel.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
+import { LEVEL_1_LATENCY } from '../../../src-workers/models/memory/accesses.ts';
 import { pipelineParameters } from '../../../src-workers/models/pipeline/derive.ts';
 import { cycleTable, cyclesWithTraffic, marginalCycles } from '../../../src-workers/models/pipeline/soft-saturation.ts';
 import { geometricLaw } from '../../../src-workers/models/workload/laws.ts';
@@ -95,6 +96,19 @@ describe('the phases of a kernel', () => {
     expect(cost(128).issueCycles - cost(64).issueCycles).toBeCloseTo(cost(2).issueCycles, 9);
   });
 
+  it('load the first data of a unit from a known page, and of later units partly from the nearest cache', async () => {
+    const unit = { instructions: 1, dependentLoads: 1, bytes: 16 };
+    const startOf = async (of: number, loop: 'nested' | 'flattened' = 'nested') => {
+      const asked = { lengths: 'geometric(0.05)', kernel: { unit }, axes: { loop: [loop], unitsPerThread: [of] } };
+      const { pace } = pacedDesign(createPredictor(await planned(asked)));
+      return (pace.aloneCycles.start - A100.dependentIssueLatencyCycles) / A100.memoryLatencyCycles;
+    };
+    // 32 units of 8 bytes that are read fill 8 sectors, so all lanes wait. In a flattened loop, few changes of unit do.
+    expect(await startOf(1)).toBeCloseTo(NEAR_PAGE_LATENCY, 9);
+    expect(await startOf(8)).toBeCloseTo(NEAR_PAGE_LATENCY, 9);
+    expect(await startOf(8, 'flattened')).toBeBetween(LEVEL_1_LATENCY, NEAR_PAGE_LATENCY);
+  });
+
   it('grow the time with every instruction, load and byte', async () => {
     const unit = { instructions: 50, dependentLoads: 1, bytes: 32 };
     const kernel = { sharing: 'deal', prologue: { instructions: 20 }, unit } as const;
@@ -155,8 +169,8 @@ it.each([1, 32, 64, 256])('the best rate of a mean round is at some number of gr
 });
 
 describe('the lanes of a group', () => {
-  const lanesOf = async (lengths: string) =>
-    countActiveLanes(createPredictor(await planned({ lengths })), { kind: 'none' });
+  const lanesOf = async (lengths: string, kind: 'none' | 'full-sort' = 'none', loss = 1) =>
+    countActiveLanes(createPredictor(await planned({ lengths })), { kind }, 32, loss);
 
   it('are all active if lengths are equal, fewer are the more lengths differ, and any of more lanes loads more often', async () => {
     expect((await lanesOf('constant(20)')).ofReads).toBe(1);
@@ -167,6 +181,34 @@ describe('the lanes of a group', () => {
     expect(any).toEqual([...new Set(any)].sort((a, b) => a - b));
     expect(any[3]).toBeLessThanOrEqual(1);
     expect(any[0]).toBeCloseTo(0.1, 9);
+  });
+
+  it.each([1, 2, 8, 32])('are as many on average as a loss of %i leaves, if neighbours are similar', async (loss) => {
+    const { any, ofReads } = await lanesOf('geometric(0.05)', 'full-sort', loss);
+    expect(any(32, 1e-9) / 1e-9).toBeCloseTo(32 / loss, 4);
+    expect(ofReads).toBeWithin(1 / loss - 1e-12, 1);
+  });
+
+  it('do not change the time of a unit that is alone', async () => {
+    const accesses = [{ pattern: 'scattered', elementBytes: 4 }] as const;
+    const kernel = { instructionsPerIteration: 9, dependentLoadsPerIteration: 1, accesses: [...accesses] };
+    const balancings = ['none', 'dynamic-fetch', 'dynamic-fetch(group)', 'best-buckets(4)', 'full-sort'];
+    const steps = balancings.map(async (balancing) => {
+      const asked = {
+        lengths: 'categorical(1: 0.99, 5000: 0.01)',
+        kernel: { ...kernel, lengthsKnownBeforeLaunch: true },
+      };
+      return pacedDesign(createPredictor(await planned({ ...asked, axes: { balancing: [balancing] } }))).pace
+        .aloneCycles;
+    });
+    expect(new Set((await Promise.all(steps)).map(({ step }) => step)).size).toBe(1);
+  });
+
+  it('share the whole bandwidth if only some multiprocessors have blocks', async () => {
+    const kernel = { instructionsPerIteration: 1, bytesPerIteration: 512 };
+    const on = (blocks: number) =>
+      timeOf({ kernel, lengths: 'constant(64)', units: 1 << 20, axes: { gridBlocks: [blocks], blockThreads: [1024] } });
+    expect((await on(A100.multiprocessors / 2)) / (await on(A100.multiprocessors))).toBeBetween(0.9, 1.1);
   });
 
   it('move no bytes once they have ended, so equal traffic takes equal time however lengths differ', async () => {
