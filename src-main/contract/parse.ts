@@ -1,8 +1,8 @@
 import * as v from 'valibot';
+import { meantName } from '../../src-workers/domain/nearest.ts';
 import { ok, type Result, badInput } from '../../src-workers/domain/result.ts';
 import { shortened } from '../../src-workers/domain/text.ts';
 import { parseJson } from './json.ts';
-import { editDistance } from './nearest.ts';
 import { kernelSchema, pipelineSchema, studySchema, type Study } from './study.ts';
 
 const STUDY_FORM = 'a study: an object with "lockstep", "name", "workload", "kernel", "devices" and "axes"';
@@ -79,8 +79,6 @@ function schemaAt(schema: unknown, path: readonly { readonly key: unknown }[]): 
   return bare(at);
 }
 
-const MAX_MISSPELLING = 3;
-
 /** A field of a kernel with one of these words is probably meant to hold the measured cycles of an iteration. */
 const MEASURED_CYCLES = /cycles|latency/i;
 const PIPELINE_FORM = '"pipeline": {"DEVICE ID": {"latencyCycles": …, "issueCycles": …, "kneeSoftness": …}}';
@@ -94,14 +92,8 @@ function unknownField(schema: unknown, issue: Issue): string {
     (MEASURED_CYCLES.test(wrong) || Object.hasOwn(pipelineSchema.entries, wrong))
   )
     return `${fieldPath(issue)} is not a known field; measured cycles belong in "pipeline", by device: ${PIPELINE_FORM}`;
-  const nearest = Object.keys(owner?.entries ?? {})
-    .map((name) => ({ name, distance: editDistance(wrong, name) }))
-    .sort((a, b) => a.distance - b.distance)[0];
-  const hint =
-    nearest && nearest.distance <= Math.min(MAX_MISSPELLING, wrong.length / 2)
-      ? `; did you mean "${nearest.name}"?`
-      : '';
-  return `${fieldPath(issue)} is not a known field${hint}`;
+  const meant = meantName(wrong, Object.keys(owner?.entries ?? {}));
+  return `${fieldPath(issue)} is not a known field${meant === null ? '' : `; did you mean "${meant}"?`}`;
 }
 
 const TYPE_WORDS: Readonly<Record<string, string>> = {

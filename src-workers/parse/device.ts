@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { CpuDevice, Device, DeviceLimits, GpuDevice } from '../domain/device.ts';
+import { meantName } from '../domain/nearest.ts';
 import { badInput, ok, type Result } from '../domain/result.ts';
 import { limitsByRules } from '../models/occupancy/resident.ts';
 
@@ -16,6 +17,19 @@ function whole(min: number, max: number = Number.MAX_SAFE_INTEGER) {
   const expected = max === Number.MAX_SAFE_INTEGER ? `a whole number ≥ ${min}` : `a whole number from ${min} to ${max}`;
   return v.pipe(v.number(expected), v.safeInteger(expected), v.minValue(min, expected), v.maxValue(max, expected));
 }
+
+/** A value beyond these limits was probably given in another unit. */
+function amount(unit: string, min: number, max: number) {
+  const expected = `a number of ${unit} from ${min.toLocaleString('en')} to ${max.toLocaleString('en')}`;
+  return v.pipe(v.number(expected), v.finite(expected), v.minValue(min, expected), v.maxValue(max, expected));
+}
+
+const L2 = 'a whole number of bytes, 0 or from 65,536 to 10,000,000,000';
+const l2Bytes = v.pipe(
+  v.number(L2),
+  v.safeInteger(L2),
+  v.check((bytes) => bytes === 0 || (bytes >= 65_536 && bytes <= 1e10), L2),
+);
 
 function positive(max: number) {
   const expected = `a number above 0, at most ${max}`;
@@ -73,15 +87,15 @@ const gpu = v.strictObject({
   occupancy,
   year: whole(2006, 2100),
   multiprocessors: whole(1, 65536),
-  clockMhz: positive(20000),
+  clockMhz: amount('MHz', 100, 10_000),
   threadGroupWidth: whole(1, 1024),
   schedulersPerMultiprocessor: whole(1, 64),
   fp32LanesPerMultiprocessor: whole(1, 4096),
   dependentIssueLatencyCycles: positive(1000),
   memoryLatencyCycles: positive(100000),
-  memoryBandwidthGbS: positive(1e6),
-  memoryGib: positive(1e5),
-  l2Bytes: whole(0),
+  memoryBandwidthGbS: amount('GB/s', 10, 100_000),
+  memoryGib: amount('GiB', 0.1, 2000),
+  l2Bytes,
   achievedBandwidthFraction: v.optional(positive(1)),
   launchMicroseconds: v.optional(positive(1e6)),
   blockStartNanoseconds: v.optional(positive(1e6)),
@@ -97,19 +111,31 @@ const cpu = v.strictObject({
   name: text,
   vendor: text,
   cores: whole(1, 65536),
-  singleCoreBandwidthGbS: positive(1e6),
-  fullBandwidthGbS: positive(1e6),
+  singleCoreBandwidthGbS: amount('GB/s', 0.5, 1000),
+  fullBandwidthGbS: amount('GB/s', 0.5, 10_000),
   kneeCores: whole(1, 65536),
   sources,
 });
 
 const device = v.variant('kind', [gpu, cpu], 'a device of kind gpu or cpu');
 
+const isUnknown = ({ type, expected }: v.BaseIssue<unknown>): boolean =>
+  type === 'strict_object' && expected === 'never';
+
+const keyOf = ({ path }: v.BaseIssue<unknown>): string => String(path?.at(-1)?.key ?? '');
+
+/** A misspelled field is also missing by its right name, but its own name says more. */
+const mostTelling = ([first, ...others]: readonly v.BaseIssue<unknown>[]): v.BaseIssue<unknown> =>
+  others.find((issue) => isUnknown(issue) && meantName(keyOf(issue), [keyOf(first)]) !== null) ?? first;
+
 function describe(issue: v.BaseIssue<unknown>): string {
   const path = v.getDotPath(issue);
   // An object schema names the missing or unknown key itself. Every other schema has its own message.
   const place = path ?? 'device';
-  if (issue.type === 'strict_object' && issue.expected === 'never') return `${place}: there is no such field`;
+  if (isUnknown(issue)) {
+    const meant = meantName(keyOf(issue), Object.keys({ ...gpu.entries, ...cpu.entries, ...limits.entries }));
+    return `${place}: there is no such field${meant === null ? '' : `. Did you mean ${meant}?`}`;
+  }
   if (issue.type === 'strict_object' && issue.expected !== 'Object') return `${place}: is missing`;
   const expected = issue.type === 'strict_object' ? 'an object' : issue.message;
   // If a text has the wrong length, the message shows the text and not its length.
@@ -177,7 +203,7 @@ function cpuContradiction(candidate: CpuDevice): { field: string; message: strin
 export function validateDevice(json: unknown): Result<Device> {
   const parsed = v.safeParse(device, json);
   if (!parsed.success) {
-    const [issue] = parsed.issues;
+    const issue = mostTelling(parsed.issues);
     return badInput(describe(issue), { field: v.getDotPath(issue) ?? '' });
   }
   const checked = parsed.output.kind === 'gpu' ? withCompilerLimit(parsed.output) : parsed.output;

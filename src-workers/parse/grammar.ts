@@ -1,3 +1,4 @@
+import { meantName } from '../domain/nearest.ts';
 import { expected, ok, unwrap, type Result, badInput } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import {
@@ -72,6 +73,8 @@ const DISTRIBUTIONS: Readonly<Record<DistributionName, DistributionRule>> = {
   constant: { parameters: ['k'], law: ([k]) => constantLaw(k) },
 };
 
+const OTHER_NAMES = ['categorical', 'summary', 'mixture', 'file', 'mtx', 'example'];
+
 const FORMS =
   Object.entries(DISTRIBUTIONS)
     .map(([name, { parameters }]) => `${name}(${parameters.join(',')})`)
@@ -139,7 +142,10 @@ export function formatWorkload(descriptor: WorkloadDescriptor): string {
 }
 
 /** The lengths are in the order of the units, if the text gives an order (files of lengths, matrices, examples). */
-export type OrderedWorkload = Omit<ReadLengths, 'form' | 'units'>;
+export type OrderedWorkload = Omit<ReadLengths, 'form' | 'units'> & {
+  /** Number of units of a file, unless it gives only proportions. */
+  readonly units?: number;
+};
 
 /** Returns the law that a text describes, with a canonical label. Files are read through `context`. */
 export async function resolveWorkload(text: string, context: WorkloadContext): Promise<Result<LengthLaw>> {
@@ -183,8 +189,8 @@ async function resolveOrdered(
       if (!source.ok) return source;
       const parsed = await readLengths(source.value, label, descriptor.columns);
       if (!parsed.ok) return parsed;
-      const { law, lengths, note } = parsed.value;
-      return ok({ law, lengths, ...(note && { note }) });
+      const { law, lengths, units, note } = parsed.value;
+      return ok({ law, lengths, ...(units !== null && { units }), ...(note && { note }) });
     }
     case 'mtx': {
       const source = await context.openFile(descriptor.path);
@@ -244,7 +250,10 @@ function readWorkload(cursor: Cursor, depth: number): WorkloadDescriptor {
     });
     return { kind: 'mixture', parts };
   }
-  if (!isDistribution(name)) refuseAt(cursor, `Use a workload: ${FORMS}`, start);
+  if (!isDistribution(name)) {
+    const meant = meantName(name, [...Object.keys(DISTRIBUTIONS), ...OTHER_NAMES]);
+    refuseAt(cursor, `${meant === null ? '' : `Did you mean ${meant}? `}Use a workload: ${FORMS}`, start);
+  }
   return { kind: 'distribution', name, args: readArguments(cursor, name, DISTRIBUTIONS[name].parameters) };
 }
 

@@ -41,7 +41,8 @@ describe('parseWorkload', () => {
   it.each([
     ['', 1, 'the text ends too early. Use a workload: binomial(trials,p), geometric(p), poisson(mean), uniform(a,'],
     ['gamma(1)', 1, '"gamma(1)" is not valid here. Use a workload: binomial(trials,p), geometric(p),'],
-    ['constructor(1)', 1, 'Use a workload'],
+    ['constructor(1)', 1, '"constructor(1)" is not valid here. Use a workload'],
+    ['gemetric(1)', 1, 'Did you mean geometric? Use a workload'],
     ['geometric', 10, 'Use "("'],
     ['geometric()', 11, 'Use a number (p of geometric)'],
     ['geometric(0.05', 15, 'the text ends too early. Use "," or ")"'],

@@ -4,7 +4,7 @@ import type { StoreClient } from '../../../db/store-api.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import { deviceById, findWhole } from '../../../src-workers/domain/device-part.ts';
 import { fail, ok, type Result, notFound, badInput, conflict } from '../../../src-workers/domain/result.ts';
-import { editDistance } from '../../contract/nearest.ts';
+import { editDistance } from '../../../src-workers/domain/nearest.ts';
 import { validateDevice } from '../../../src-workers/parse/device.ts';
 
 /** The shipped devices and the user's. A user's device replaces the shipped device with the same id. */
