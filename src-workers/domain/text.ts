@@ -27,7 +27,8 @@ export function midSentence(label: string): string {
 export const thousandsHint = (text: string): string =>
   /^\d{1,3}(?:[.,'\u2019\u00a0\u202f ]\d{3})+$/.test(text) ? '. If it has thousands separators, remove them' : '';
 
-export const countedText = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`;
+export const countedText = (count: number, one: string, many = `${one}s`): string =>
+  `${count} ${count === 1 ? one : many}`;
 
 const listed = new Intl.ListFormat('en-GB');
 

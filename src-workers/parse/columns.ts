@@ -25,12 +25,12 @@ export async function readColumns(
 ): Promise<Result<ReadLengths>> {
   const { names } = table;
   if (names.length === 0) refuse(label, {}, 'the file has no columns of plain values or of lists');
-  const { form, length, weight } = chosen
+  const { form, length, weight, counts } = chosen
     ? chosenColumns(names, chosen, true, label, 1)
     : findColumns(names, label, 1, true);
   const wanted = weight < 0 ? [names[length]] : [names[length], names[weight]];
   const place = (row: number, isWeight: boolean) => ({ row, column: shown(wanted[isWeight ? 1 : 0]) });
-  const taken = takeLengths(form, label, place);
+  const taken = takeLengths(form, label, place, { counts });
   const number = (value: unknown, row: number, isWeight: boolean): number => {
     if (typeof value === 'number') return value;
     // A value beyond 2^53 becomes inexact, and is then rejected as a length.

@@ -1,6 +1,6 @@
 import type { Result } from '../domain/result.ts';
 import { eachCsvLine } from './csv-records.ts';
-import { takeLengths, type LengthForm, type ReadLengths } from './length-taker.ts';
+import { takeLengths, WRONG_LINES, type CountColumn, type LengthForm, type ReadLengths } from './length-taker.ts';
 import { countedText, thousandsHint } from '../domain/text.ts';
 import { caught, DECIMAL, refuse, shown, type ByteSource } from './source.ts';
 
@@ -33,6 +33,7 @@ export interface Columns {
   readonly width: number;
   readonly length: number;
   readonly weight: number;
+  readonly counts?: CountColumn;
 }
 
 export const csvSyntax = (delimiter?: Delimiter) => ({
@@ -71,7 +72,8 @@ export function parseLengthsCsv(
           column: (isWeight ? found.weight : found.length) + 1,
         });
         columns = found;
-        taken = takeLengths(found.form, label, place, { undirected, hint: headed || chosen ? '' : `. ${HEADLESS}` });
+        const hint = headed || chosen ? '' : `. ${HEADLESS}`;
+        taken = takeLengths(found.form, label, place, { undirected, hint, counts: found.counts });
         if (headed) return;
       }
       const { form, width, length, weight } = columns;
@@ -79,7 +81,7 @@ export function parseLengthsCsv(
         refuse(
           label,
           { line, column: Math.min(record.length, width + 1) },
-          `the line has ${countedText(record.length, 'field')} instead of ${width}${record.length > width ? `. ${SEPARATORS}` : ''}`,
+          `the line has ${countedText(record.length, 'field')} instead of ${width}${record.length > width ? `. ${SEPARATORS}` : WRONG_LINES}`,
         );
       const [first, second] = form === 'edges' ? EDGE_ENDS : LENGTH_AND_WEIGHT;
       taken.take(
@@ -101,10 +103,11 @@ const VERTEX = 'the number of a vertex. Number the vertices from 0, as networkx.
 const EDGE_ENDS = [VERTEX, VERTEX] as const;
 
 function readNumber(field: string, label: string, line: number, index: number, expected: string): number {
-  if (field === '') refuse(label, { line, column: index + 1 }, `the field is empty; expected ${expected}`);
+  const remedy = expected === VERTEX ? '' : WRONG_LINES;
+  if (field === '') refuse(label, { line, column: index + 1 }, `the field is empty; expected ${expected}${remedy}`);
   const value = DECIMAL.test(field) ? Number(field) : NaN;
   if (!Number.isFinite(value))
-    refuse(label, { line, column: index + 1 }, `${shown(field)} is not ${expected}${thousandsHint(field)}`);
+    refuse(label, { line, column: index + 1 }, `${shown(field)} is not ${expected}${thousandsHint(field) || remedy}`);
   return value;
 }
 
@@ -151,6 +154,7 @@ export function chosenColumns(
     width,
     length: at(length),
     weight: weight === undefined ? -1 : at(weight),
+    ...(weight !== undefined && weight === count && { counts: { name: weight, guessedBeside: null } }),
   };
 }
 
@@ -193,5 +197,6 @@ export function findColumns(
         `probabilities (${PROBABILITY_NAMES.join(', ')}) or counts (${COUNT_NAMES.join(', ')}), or the source and target of edges. Otherwise, specify the column of lengths as FILE#COLUMN`,
     );
   if (weight === undefined) return { form: 'lengths', width, length, weight: -1 };
-  return { form: probabilities.length > 0 ? 'probabilities' : 'counts', width, length, weight };
+  if (probabilities.length > 0) return { form: 'probabilities', width, length, weight };
+  return { form: 'counts', width, length, weight, counts: { name: record[weight], guessedBeside: record[length] } };
 }

@@ -1,4 +1,5 @@
 import type { Result } from '../domain/result.ts';
+import { countedText } from '../domain/text.ts';
 import { MAX_ORDERED_LENGTHS, vertexLengths, type ReadLengths } from './length-taker.ts';
 import { textLines } from './matrix-market.ts';
 import { caught, HEAD_BYTES, headText, refuse as refuseIn, shown, type ByteSource, type Refuse } from './source.ts';
@@ -203,7 +204,9 @@ export function readMetis(source: ByteSource, label: string): Promise<Result<Rea
       degrees.push(ends / each);
     }
     if (header && degrees.length < header.vertices)
-      refuse(`the file ends after ${degrees.length} vertices; the first line says ${header.vertices}`);
+      refuse(
+        `the file ends after ${countedText(degrees.length, 'vertex', 'vertices')}; the first line says ${header.vertices}`,
+      );
     if (header && named !== 2 * header.edges)
       refuse(`the lines name ${named} neighbours. The ${header.edges} edges in line 1 need ${2 * header.edges}`); // prettier-ignore
     return makeGraph(label, degrees, DEGREE);

@@ -33,6 +33,29 @@ const MAX_VERTEX = 2 ** 27 - 1;
 
 const ORDER_LOST = `The order of more than ${MAX_ORDERED_LENGTHS.toLocaleString('en')} lengths is not kept: units are independent draws.`;
 
+/** Reading stops at the first wrong line, so nobody knows yet how many follow. */
+export const WRONG_LINES = '. Correct or remove such lines';
+
+export interface CountColumn {
+  readonly name: string;
+  /** The column of lengths, if only the name of the other column says that it has counts; otherwise `null`. */
+  readonly guessedBeside: string | null;
+}
+
+function countsNote({ name, guessedBeside }: CountColumn, isWhole: boolean): string {
+  const column = `The column ${shown(name)}`;
+  const read =
+    guessedBeside === null
+      ? []
+      : [
+          `${column} is read as how many units have each length, so their order is not known: units are independent draws. If each line is a unit, read only the lengths: FILE#${guessedBeside}.`,
+        ];
+  const proportions = isWhole
+    ? []
+    : [`${column} has numbers that are not whole, so it gives proportions and not the number of units.`];
+  return [...read, ...proportions].join(' ');
+}
+
 export interface LengthTaker {
   /** Takes a length and its weight, or the ends of an edge. `written` is a length that a number cannot hold. */
   take(length: number, weight: number, at: number, written?: string): void;
@@ -43,28 +66,38 @@ export interface LengthTaker {
  * Memory grows with the number of distinct lengths and of lengths in order or, for edges, the largest vertex number.
  * @param undirected whether an edge counts at both of its ends
  * @param hint added to the message for an invalid probability
+ * @param counts the column of counts, for a note about how it was read
  */
 export function takeLengths(
   form: LengthForm,
   label: string,
   place: (at: number, isWeight: boolean) => Place,
-  { undirected = false, hint = '' } = {},
+  {
+    undirected = false,
+    hint = '',
+    counts,
+  }: { readonly undirected?: boolean; readonly hint?: string; readonly counts?: CountColumn | undefined } = {},
 ): LengthTaker {
   if (form === 'edges') return takeEdges(label, place, undirected);
   const weightOf = new Map<number, number>();
   let ordered = new Float64Array(1024);
   let units = 0;
   let records = 0;
+  const remedy = place(1, false).line === undefined ? '' : WRONG_LINES;
   return {
     take(length, weight, at, written) {
       if (!Number.isSafeInteger(length) || length < 0)
         refuse(
           label,
           place(at, false),
-          `length ${shown(written ?? String(length))} is not an integer from 0 to 2^53 − 1${thousandsHint(written ?? '')}`,
+          `length ${shown(written ?? String(length))} is not an integer from 0 to 2^53 − 1${thousandsHint(written ?? '') || remedy}`,
         );
       if (form !== 'lengths' && !(weight >= 0))
-        refuse(label, place(at, true), `the value ${shown(String(weight))} of the ${form} is not a number ≥ 0`);
+        refuse(
+          label,
+          place(at, true),
+          `the value ${shown(String(weight))} of the ${form} is not a number ≥ 0${remedy}`,
+        );
       if (form === 'probabilities' && weight > 1 + PROBABILITY_SUM_TOLERANCE)
         refuse(label, place(at, true), `probability ${shown(String(weight))} is not a number from 0 to 1${hint}`);
       units += weight;
@@ -97,8 +130,8 @@ export function takeLengths(
       if (!law.ok) return law;
       const isWhole = form !== 'probabilities' && Number.isSafeInteger(units);
       const lengths = isOrdered ? ordered.slice(0, records) : null;
-      const note = form === 'lengths' && !isOrdered ? { note: ORDER_LOST } : {};
-      return ok({ law: law.value, form, units: isWhole ? units : null, lengths, ...note });
+      const note = form === 'lengths' && !isOrdered ? ORDER_LOST : counts ? countsNote(counts, isWhole) : '';
+      return ok({ law: law.value, form, units: isWhole ? units : null, lengths, ...(note && { note }) });
     },
   };
 }

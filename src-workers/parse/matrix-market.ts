@@ -1,5 +1,6 @@
 import { ok, type Result, badInput } from '../domain/result.ts';
 import type { LengthLaw } from '../domain/workload.ts';
+import { countedText } from '../domain/text.ts';
 import { countLengths } from '../models/workload/generated.ts';
 import { empiricalLaw } from '../models/workload/laws.ts';
 import { caught, DECIMAL, readBytes, refuse as refuseIn, shown, type ByteSource, type Refuse } from './source.ts';
@@ -79,7 +80,9 @@ export function parseMatrixMarket(source: ByteSource, label: string, entry?: Mat
         continue;
       }
       if (taken === size.entries)
-        refuse(`${shown(line)} follows the last entry, although the header announces ${size.entries} entries`);
+        refuse(
+          `${shown(line)} follows the last entry, although the header announces ${countedText(size.entries, 'entry', 'entries')}`,
+        );
       taken++;
       const mirrored = banner.symmetry !== 'general';
       const sign = banner.symmetry === 'skew-symmetric' ? -1 : 1;
@@ -110,7 +113,8 @@ export function parseMatrixMarket(source: ByteSource, label: string, entry?: Mat
 
     if (!banner) refuse('the file is empty. It must begin with a %%MatrixMarket banner');
     if (!size) refuse('the file ends before its size line (rows and columns)');
-    if (taken < size.entries) refuse(`the file ends after ${taken} entries; the header says ${size.entries}`);
+    if (taken < size.entries)
+      refuse(`the file ends after ${countedText(taken, 'entry', 'entries')}; the header says ${size.entries}`);
     if (size.rows === 0) return badInput(`${label}: the matrix has no rows`);
     rowLengths = resized(rowLengths, size.rows);
     const law = empiricalLaw(countLengths(rowLengths), label);

@@ -1,6 +1,7 @@
 import { takeLengths, type ReadLengths } from './length-taker.ts';
 import { joined, readBytes, refuse as refuseIn, shown, type ByteSource, type Refuse } from './source.ts';
 import type { Result } from '../domain/result.ts';
+import { countedText } from '../domain/text.ts';
 
 /** Real headers are far smaller. */
 const MAX_HEADER_BYTES = 65_536;
@@ -79,9 +80,18 @@ export async function readNpy(source: ByteSource, label: string, pointers: boole
     }
     rest = bytes.subarray(end);
   }
-  if (!header) return refuseIn(label, {}, `the file ends after ${rest.length} bytes, within the header of the array`);
+  if (!header)
+    return refuseIn(
+      label,
+      {},
+      `the file ends after ${countedText(rest.length, 'byte')}, within the header of the array`,
+    );
   if (items < header.items || rest.length > 0)
-    refuseIn(label, { element: items + 1 }, `the file ends after ${items} values; the header says ${header.items}`);
+    refuseIn(
+      label,
+      { element: items + 1 },
+      `the file ends after ${countedText(items, 'value')}; the header says ${header.items}`,
+    );
   return taken.finish({});
 }
 

@@ -58,19 +58,21 @@ describe('pairs', () => {
   it('counts add up to units; weights are only normalised', async () => {
     expect(await read('length,count\n3,10\n12,20\n3,10\n')).toEqual(['counts', 40, { 3: 0.5, 12: 0.5 }]);
     expect(await read('length,weight\n3,0.125\n12,0.375\n')).toEqual(['counts', null, { 3: 0.25, 12: 0.75 }]);
+    const { note } = unwrap(await parsed('steps,weight\n3,0.5\n'));
+    expect(note).toMatch(/^The column "weight" is read as .* FILE#steps\. The column "weight" has .* not whole/);
   });
 });
 
 describe('errors have the line, the column, the wrong text and the expected form', () => {
   it.each([
-    ['1\nNaN\n', 2, 1, '"NaN" is not a length: an integer ≥ 0'],
-    ['1\n\n-2\n', 3, 1, 'length "-2" is not an integer from 0 to 2^53 − 1'],
+    ['1\nNaN\n', 2, 1, '"NaN" is not a length: an integer ≥ 0. Correct or remove such lines'],
+    ['1\n\n-2\n', 3, 1, 'length "-2" is not an integer from 0 to 2^53 − 1. Correct or remove such lines'],
     ['n\n2.5\n', 2, 1, 'length "2.5" is not an integer from 0 to 2^53 − 1'],
     ['1\n1e400\n', 2, 1, '"1e400" is not a length: an integer ≥ 0'],
     ['9007199254740993\n', 1, 1, 'length "9007199254740993" is not an integer from 0 to 2^53 − 1'],
     ['1\n0x10\n', 2, 1, '"0x10" is not a length: an integer ≥ 0'],
     ['n,p\n1,\n', 2, 2, 'the field is empty; expected a number ≥ 0'],
-    ['n,p\n1\n', 2, 1, 'the line has 1 field instead of 2'],
+    ['n,p\n1\n', 2, 1, 'the line has 1 field instead of 2. Correct or remove such lines'],
     ['n,p\n1,0.5\n1,0.5\n', 3, 1, 'length 1 is given twice'],
     ['n,count\n1,-5\n', 2, 2, 'the value "-5" of the counts is not a number ≥ 0'],
     ['1\n2,3\n', 2, 2, 'the line has 2 fields instead of 1. Separate fields by comma, semicolon or tab, and write'],

@@ -70,10 +70,10 @@ it.each(
     [`${coordinate}0 0 0\n`]: 'mtx:x: the matrix has no rows',
     [`${coordinate}9999999999 2 1\n`]: 'line 2: 9999999999 rows exceed the limit of 33554432',
     [`${coordinate}99999999999999999999 2 1\n`]: 'line 2: rows: "99999999999999999999" is not an integer ≥ 0',
-    [`${coordinate}2 2 9007199254740991\n1 1 1\n`]: 'ends after 1 entries; the header says 9007199254740991',
+    [`${coordinate}2 2 9007199254740991\n1 1 1\n`]: 'ends after 1 entry; the header says 9007199254740991',
     '%% array real general\n33554432 9007199254740991\n':
       'line 2: 33554432 × 9007199254740991 entries exceed the limit of 2^53',
-    [`${coordinate}2 2 2\n1 1 1\n`]: 'line 3: the file ends after 1 entries; the header says 2',
+    [`${coordinate}2 2 2\n1 1 1\n`]: 'line 3: the file ends after 1 entry; the header says 2',
     [`${coordinate}2 2 1\n1 1 1\n2 2 1\n`]: 'line 4: "2 2 1" follows the last entry',
     [`${coordinate}2 2 1\n1 1 1\n\nhello\n`]: 'line 5: "hello" follows the last entry',
     [`${coordinate}2 2 1\n3 1 1\n`]: 'line 3: the row index "3" is not within 1…2',
