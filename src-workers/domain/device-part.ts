@@ -19,15 +19,16 @@ export function findWhole(id: string): string | null {
 export function deviceById<D extends Device>(devices: readonly D[], id: string): Result<D> | undefined {
   const exact = devices.find((device) => device.id === id);
   if (exact) return ok(exact);
-  const [, whole, count, slice] = PART.exec(id) ?? [];
+  const [whole] = id.split(':', 1);
   const device = devices.find((each) => each.id === whole);
   if (!device) return undefined;
   if (device.kind === 'cpu')
     return badInput(`"${id}": ${whole} is a CPU. Set axes.cores to the number of cores to use.`);
+  const [, , count, slice] = PART.exec(id) ?? [];
   const multiprocessors = Number(count);
-  if (multiprocessors >= device.multiprocessors)
+  if (!(multiprocessors < device.multiprocessors))
     return badInput(
-      `"${id}": a part of this device has 1 to ${device.multiprocessors - 1} multiprocessors, not ${multiprocessors}. The whole device is "${whole}".`,
+      `"${id}": a part of this device has 1 to ${device.multiprocessors - 1} multiprocessors, not ${count ?? id.slice(whole.length + 1)}. The whole device is "${whole}".`,
     );
   return ok({ ...device, ...makePart(device, multiprocessors, slice !== undefined) });
 }
