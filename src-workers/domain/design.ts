@@ -130,29 +130,61 @@ export function designText(design: Design): string {
   return `${named}u=${threadsPerUnit} m=${unitsPerThread} block=${block} grid=${gridBlocks} order=${balancing}${flattened}${cap}`;
 }
 
-/** The positions are stored, so they must not change. */
+const LAUNCH_AXES = 'axes.unitsPerThread, axes.gridBlocks or axes.blocksPerMultiprocessor';
+
+/** `change` names the fields of a study that decide. The positions are stored, so they must not change. */
 export const INVALID_REASONS = [
-  { code: 'valid', text: 'valid' },
-  { code: 'block-threads', text: 'more threads per block than the device allows' },
-  { code: 'registers', text: 'one block needs more registers than a multiprocessor has' },
-  { code: 'shared-memory', text: 'one block needs more shared memory than a multiprocessor has' },
-  { code: 'grid-blocks', text: 'more blocks than the device can launch' },
-  { code: 'block-not-multiple', text: 'the block is not a multiple of the threads per unit' },
-  { code: 'lengths-unknown', text: 'the balancing needs lengths that are not known before launch' },
-  { code: 'group-width', text: 'the width of a thread group is not a multiple of the threads per unit' },
-  { code: 'constraint', text: 'removed by a constraint of the study' },
-  { code: 'no-residency', text: 'no block fits on a multiprocessor' },
-  { code: 'idle-blocks', text: 'some blocks would get no unit of work' },
-  { code: 'not-on-device', text: 'this setting has no effect on this device' },
-  { code: 'cores', text: 'more cores than the device has' },
-  { code: 'implementation', text: 'the implementation does not allow this setting' },
+  { code: 'valid', text: 'valid', change: '' },
+  { code: 'block-threads', text: 'more threads per block than the device allows', change: 'axes.blockThreads' },
+  {
+    code: 'registers',
+    text: 'one block needs more registers than a multiprocessor has',
+    change: 'kernel.registersPerThread, axes.registerCap or axes.blockThreads',
+  },
+  {
+    code: 'shared-memory',
+    text: 'one block needs more shared memory than a multiprocessor has',
+    change: 'kernel.sharedMemoryBytesPerBlock',
+  },
+  { code: 'grid-blocks', text: 'more blocks than the device can launch', change: LAUNCH_AXES },
+  {
+    code: 'block-not-multiple',
+    text: 'the block is not a multiple of the threads per unit',
+    change: 'axes.blockThreads or axes.threadsPerUnit',
+  },
+  {
+    code: 'lengths-unknown',
+    text: 'the balancing needs lengths that are not known before launch',
+    change: 'kernel.lengthsKnownBeforeLaunch or axes.balancing',
+  },
+  {
+    code: 'group-width',
+    text: 'the width of a thread group is not a multiple of the threads per unit',
+    change: 'axes.threadsPerUnit',
+  },
+  { code: 'constraint', text: 'removed by a constraint of the study', change: 'constraints' },
+  {
+    code: 'no-residency',
+    text: 'no block fits on a multiprocessor',
+    change: 'axes.blockThreads or what a block needs (kernel)',
+  },
+  { code: 'idle-blocks', text: 'some blocks would get no unit of work', change: LAUNCH_AXES },
+  { code: 'not-on-device', text: 'this setting has no effect on this device', change: 'axes or devices' },
+  { code: 'cores', text: 'more cores than the device has', change: 'axes.cores' },
+  {
+    code: 'implementation',
+    text: 'the implementation does not allow this setting',
+    change: 'axes or the axes of the implementations',
+  },
   {
     code: 'classes',
     text: 'each class of length has its own threads per unit, so the design itself must have one thread per unit',
+    change: 'axes.threadsPerUnit',
   },
   {
     code: 'block-shape',
     text: 'the block cannot have this shape: its width must divide its threads, its tile must fit in the image, and the balancing must be none',
+    change: 'axes.blockWidth',
   },
 ] as const;
 export type InvalidReason = (typeof INVALID_REASONS)[number]['code'];
@@ -161,6 +193,22 @@ export const reasonText = (reason: InvalidReason): string => INVALID_REASONS.fin
 
 export function invalidDesign(index: number, reason: InvalidReason): Result<never> {
   return conflict(`Design ${index} cannot run: ${reasonText(reason)}. Specify a valid design.`, { design: index });
+}
+
+const MAX_SAID_REASONS = 3;
+
+/**
+ * Says why no design is valid, and what to change.
+ * @param tally number of designs by the code of their reason
+ */
+export function noneValidText(where: string, tally: ArrayLike<number>): string {
+  const found = INVALID_REASONS.map((reason, code) => ({ ...reason, count: tally[code] }))
+    .filter(({ code, count }) => code !== 'valid' && count > 0)
+    .sort((a, b) => b.count - a.count)
+    .slice(0, MAX_SAID_REASONS);
+  if (found.length === 0) return `No design is valid on ${where}. Change the axes.`;
+  const reasons = found.map(({ text, count }) => `${text} (${count.toLocaleString('en')})`).join('; ');
+  return `No design is valid on ${where}: ${reasons}. Change ${found[0].change}.`;
 }
 
 /** Bits of `limitedBy`, numbered as in NVIDIA's occupancy header. */

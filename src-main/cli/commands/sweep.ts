@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { unwrap } from '../../../src-workers/domain/result.ts';
+import { INVALID_REASONS, noneValidText } from '../../../src-workers/domain/design.ts';
+import { type FailureError, unwrap } from '../../../src-workers/domain/result.ts';
+import { listText } from '../../../src-workers/domain/text.ts';
 import { assumedFacts, assumedPhrase, trafficPhrase } from '../../../src-workers/domain/provenance.ts';
 import { simplerSentence, timeText } from '../../../src-workers/domain/times.ts';
-import type { BestRow, RunSummary } from '../../contract/api.ts';
+import type { BestDesigns, BestRow, RunSummary } from '../../contract/api.ts';
 import { countsText } from '../../contract/counts.ts';
 import { MAX_BEST, MAX_DESIGNS, MAX_SPACE } from '../../contract/study.ts';
 import type { Engine } from '../../services/engine.ts';
@@ -32,7 +34,7 @@ import {
   wholeFrom,
 } from '../command-line.ts';
 import { followRun } from '../follow.ts';
-import { printParts, type Terminal } from '../output.ts';
+import { failure, printParts, type Terminal } from '../output.ts';
 
 export function addSweep(program: Command, { terminal, places, withEngine }: CommandLine): void {
   byAgents(command(program, 'sweep <study>', 'predict every design of a study and save the run'))
@@ -59,6 +61,7 @@ A study is JSON: lengths of the units, kernel, devices and axes. Its schema expl
 To see how much of a GPU the work needs, compare several parts of it:
   lockstep sweep study.json --device nvidia-h100-sxm5-80gb:33 nvidia-h100-sxm5-80gb:66 nvidia-h100-sxm5-80gb
 ID:66 is 66 multiprocessors with the whole memory and L2; ID:66:slice has a proportional share of both.
+If no design is valid, the exit status is 1. The run is saved nevertheless, and --json prints its document.
 
 --best 10000 keeps exactly the first 10000 designs of the whole ranking, and allows spaces of up to ${MAX_SPACE.toLocaleString('en')}
 designs. It is fast because a design is not predicted if even its lower bound is slower than the last kept design.`,
@@ -88,6 +91,7 @@ export async function reportSweep(
       ...evidenceFields(found),
     });
     await printParts(terminal, document);
+    if (!recommended) throw noneValid(runId, found);
     return;
   }
   const { rows, equal } = await allOf(found);
@@ -123,7 +127,7 @@ export async function reportSweep(
     terminal.say('');
     sayUnmeasured(terminal, found);
   }
-  if (!recommended) return;
+  if (!recommended) throw noneValid(runId, found);
   const assumed = assumedFacts(recommended.inputs);
   if (!options.verbose) {
     if (assumed.length > 0)
@@ -136,6 +140,13 @@ export async function reportSweep(
   const traffic = trafficPhrase(recommended.inputs, recommended.row);
   if (traffic !== null) terminal.say(`Traffic: ${traffic}.`);
   terminal.say(`Assumed for ${recommended.row.device}: ${assumedPhrase(recommended.inputs)}.`);
+}
+
+/** The run is saved, but the command fails, so that a script does not continue with a run without designs. */
+function noneValid(runId: number, { devices, invalid }: BestDesigns): FailureError {
+  const tally = INVALID_REASONS.map(({ code }) => invalid.find(({ reason }) => reason === code)?.count ?? 0);
+  const text = noneValidText(listText(devices.map(({ name }) => name)), tally);
+  return failure('conflict', `${text} Run ${runId} is saved.`);
 }
 
 function sayRecommended(terminal: Terminal, row: BestRow, fastest: BestRow | undefined, assumed: number): void {

@@ -10,6 +10,7 @@ import {
   type Survey,
 } from '../../../src-workers/advise/survey.ts';
 import { allocateChunk, type PredictionColumns } from '../../../src-workers/domain/columns.ts';
+import { INVALID_REASONS } from '../../../src-workers/domain/design.ts';
 import { AXIS, axisCounts, type SpaceAxes } from '../../../src-workers/domain/space.ts';
 import { keep, kept, keptWith } from '../../../src-workers/numeric/kept.ts';
 import { AGREEMENT_FRACTION, tieFraction, type TieTable } from '../../../src-workers/sweep/ties.ts';
@@ -46,6 +47,8 @@ export interface Predictions {
   known(device: AdvisedDevice): DevicePrediction | null;
   /** Throws if the turn ends. The next call can reuse the laws that were made by then. */
   of(devices: readonly AdvisedDevice[], look: Extent, turn: AbortSignal): Promise<readonly DevicePrediction[]>;
+  /** Counts the designs of the devices together, by the code of their reason why they are invalid. */
+  reasons(devices: readonly AdvisedDevice[], turn: AbortSignal): Promise<readonly number[]>;
 }
 
 const MAX_LISTED = 20;
@@ -217,6 +220,12 @@ export function createPredictions(pool: Pool): Predictions {
 
   return {
     known: ({ plan }) => exact.get(plan.id)?.prediction ?? null,
+    async reasons(devices, turn) {
+      const tallies = await Promise.all(
+        devices.map(({ plan, key }) => pool.run('classify', { plan, key }, { signal: turn })),
+      );
+      return INVALID_REASONS.map((_reason, code) => tallies.reduce((sum, tally) => sum + tally[code], 0));
+    },
     async of(devices, look, turn) {
       const predictions = new Map<AdvisedDevice, DevicePrediction>();
       const recalled = new Map<AdvisedDevice, Recalled>();
@@ -292,11 +301,11 @@ function spaceOf({ plan: { axes } }: AdvisedDevice): string {
 }
 
 export const runPredictions = (view: RunView, own: Predictions): Predictions =>
-  view.run.kept ? own : savedPredictions(view);
+  view.run.kept ? own : { ...own, ...savedPredictions(view) };
 
 const leastOf = (timesMs: Float64Array): number => timesMs.reduce((least, time) => Math.min(least, time), Infinity);
 
-function savedPredictions({ ranking: { columns } }: RunView): Predictions {
+function savedPredictions({ ranking: { columns } }: RunView): Omit<Predictions, 'reasons'> {
   const of = (device: AdvisedDevice): DevicePrediction => {
     const { plan, size, firstDesign } = device;
     const own = slice(columns, firstDesign, firstDesign + size);

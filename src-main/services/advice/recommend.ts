@@ -12,9 +12,10 @@ import type { Recommendation } from '../../contract/advice.ts';
 import type { Context } from '../context.ts';
 import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
 import { expectedTimes } from '../evidence/time-errors.ts';
+import { listText } from '../../../src-workers/domain/text.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
 import { percent } from '../export/text.ts';
-import { designText, invalidDesign } from '../../../src-workers/domain/design.ts';
+import { designText, invalidDesign, noneValidText } from '../../../src-workers/domain/design.ts';
 import { pickRule } from '../ranking/recommended.ts';
 import { predictedRow } from '../ranking/rows.ts';
 import { advisedDevices, type AdvisedDevice, type AdvisedStudy } from './prepare.ts';
@@ -92,10 +93,10 @@ export async function advise(
     all.set(fastest, (await predictions.of([fastest], 'whole-coarse', turn))[0]);
   const prediction = fastest && all.get(fastest);
   const picked = fastest && prediction && pickOf(fastest, prediction);
-  if (!fastest || !prediction || typeof picked !== 'number')
-    return conflict(
-      `No design is valid on ${devices.value.map(({ device }) => device.name).join(', ')}. Widen the axes.`,
-    );
+  if (!fastest || !prediction || typeof picked !== 'number') {
+    const names = devices.value.map(({ device }) => device.name);
+    return conflict(noneValidText(listText(names), await predictions.reasons(devices.value, turn)));
+  }
   return ok({ device: fastest, prediction, picked, all });
 }
 
