@@ -45,13 +45,15 @@ export function errorParts(
 
 /**
  * Draws times with errors: for each sample, a time for each design. Samples come in pairs with opposite errors, so that
- * the errors of every design have the mean 0 in ln(time).
+ * the errors of every design have the mean 0 in ln(time). No launch takes less than `leastMs`, and a time that is not
+ * longer says nothing about the work, so it has no error.
  * @param timeMs for each draw of the inputs, a time for each design
  */
 export function withErrors(
   timeMs: readonly Float64Array[],
   parts: readonly ErrorParts[],
   pairs: number,
+  leastMs = 0,
 ): readonly Float64Array[] {
   return timeMs.flatMap((times, draw) =>
     Array.from({ length: pairs }, (_, pair) => {
@@ -66,7 +68,11 @@ export function withErrors(
       const errors = parts.map(({ texts, widths }) =>
         texts.reduce((sum, text, at) => sum + widths[at] * errorOf(text), 0),
       );
-      return [1, -1].map((sign) => times.map((time, design) => time * Math.exp(sign * errors[design])));
+      return [1, -1].map((sign) =>
+        times.map((time, design) =>
+          time > leastMs ? Math.max(leastMs, time * Math.exp(sign * errors[design])) : time,
+        ),
+      );
     }).flat(),
   );
 }

@@ -27,6 +27,11 @@ export function computeLaunchFloorMs({ launchMicroseconds }: GpuDevice): number 
   return launchMicroseconds === undefined ? LAUNCH_FLOOR_MS : 0;
 }
 
+/** Returns the time of a launch without work, ms. */
+export function shortestLaunchMs({ launchMicroseconds }: GpuDevice): number {
+  return launchMicroseconds === undefined ? LAUNCH_FLOOR_MS : launchMicroseconds * 1e-3;
+}
+
 /** Returns the time of an iteration, with other phases and reconvergence stack, divided by that in the cycle table. */
 export function computeIterationFactor(candidate: GpuCandidate): number {
   return getPace(candidate).iterationFactor * computeStackFactor(candidate);

@@ -265,6 +265,12 @@ describe('errors of pairs', () => {
     expect(spread(0, 2)).toBeCloseTo(Math.sqrt(2 * (0.3 ** 2 + 0.05 ** 2)), 1);
   });
 
+  it('do not change the time of a launch without work, and make no launch shorter than that', () => {
+    const found = withErrors([Float64Array.of(1, 1, 1.1)], [parts('a', '0'), parts('b', '1'), parts('c', '2')], 20, 1);
+    for (const times of found) expect([...times.subarray(0, 2), Math.min(...times)]).toEqual([1, 1, 1]);
+    expect(new Set(found.map((times) => times[2])).size).toBeGreaterThan(20);
+  });
+
   it('leave the mean difference of two designs as predicted', () => {
     const regrets = computeRegrets(samples);
     expect(regrets[1]!.expected - regrets[0]!.expected).toBeCloseTo(Math.log(1.02), 12);

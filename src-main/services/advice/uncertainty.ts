@@ -18,6 +18,7 @@ import { makeDraws, unknownPaths, type Draw, type Unknown } from '../../../src-w
 import { kernelOrigin } from '../../../src-workers/domain/provenance.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
+import { shortestLaunchMs } from '../../../src-workers/predict/launch-costs.ts';
 import { axisCounts } from '../../../src-workers/domain/space.ts';
 import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
 import type { UncertainDesign, Uncertainty, WorthKnowing } from '../../contract/advice.ts';
@@ -86,6 +87,7 @@ export async function uncertainty(
     timeMs,
     errorParts(errorPlaces(device, designs), device.ties),
     Math.ceil(SAMPLES / 2 / draws.length),
+    device.device.kind === 'gpu' ? shortestLaunchMs(device.device) : 0,
   );
   const regrets = computeRegrets(samples, competing).map((one, entry) => {
     const own = byInputs[entry];
