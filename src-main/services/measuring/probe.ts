@@ -11,7 +11,7 @@ import {
   type TimedRecord,
 } from '../../../src-workers/bench/probe.ts';
 import type { BenchCase, BenchPlan } from '../../../src-workers/domain/benchmark.ts';
-import { fail, ok, type Result, badInput, unsupported } from '../../../src-workers/domain/result.ts';
+import { fail, ok, type Result, badInput, notFound, unsupported } from '../../../src-workers/domain/result.ts';
 import type { ProbeAnswer } from '../../contract/measuring.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Context } from '../context.ts';
@@ -131,5 +131,8 @@ async function runRound(
     if (isProbeEnough(records)) enough.abort();
     return ok(null);
   });
-  return ran.ok ? ok(probeTimes(unitsOf(plan), records)) : ran;
+  if (!ran.ok) return ran;
+  // A missing program is missing in the measurement, too. A device that was lost may answer again.
+  const missing = plan.program && records.map(({ record }) => record).find(({ type }) => type === 'lost');
+  return missing?.type === 'lost' ? notFound(`${missing.message}.`) : ok(probeTimes(unitsOf(plan), records));
 }

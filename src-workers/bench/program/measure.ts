@@ -8,7 +8,7 @@ import {
   type ProgramTask,
 } from '../../domain/benchmark.ts';
 import { isCpuDesign, type Design } from '../../domain/design.ts';
-import { ok, unwrap, type Result, unsupported } from '../../domain/result.ts';
+import { expected, ok, unwrap, type Result, unsupported } from '../../domain/result.ts';
 import { arbitraryOrder, mersenneTwister } from '../../numeric/random.ts';
 import { EMULATION_NOTE } from '../cuda/emulation.ts';
 import { lastLine } from '../../domain/text.ts';
@@ -47,6 +47,21 @@ export async function measureProgram(
   build: Build,
   print: (record: BenchRecord) => void,
 ): Promise<void> {
+  try {
+    await measureDesigns(plan, task, ofUnits, build, print);
+  } catch (error) {
+    const stopped = expected(error);
+    if (!stopped.ok) print({ type: 'lost', message: stopped.error.message });
+  }
+}
+
+async function measureDesigns(
+  plan: BenchPlan,
+  task: ProgramTask,
+  ofUnits: (design: Design) => Promise<Result<UnitTexts>>,
+  build: Build,
+  print: (record: BenchRecord) => void,
+): Promise<void> {
   const started = performance.now();
   const words = unwrap(splitCommand(task.exec));
   const designs = plan.cases.flatMap((one): Measured[] =>
@@ -57,6 +72,8 @@ export async function measureProgram(
   const recorder = openRecorder(plan, designs, print);
   const ready = await buildAll(designs, task, ofUnits, build);
 
+  let hasStarted = false;
+
   const launch = async (design: Measured): Promise<ProgramOutput | null> => {
     const values = ready.get(design)!;
     if (!values.ok) return recorder.failed(design, values.error.message);
@@ -64,6 +81,9 @@ export async function measureProgram(
     const from = performance.now();
     const timeLimitMs = Math.max(1, plan.caseTimeLimitMs - design.spentMs);
     const ran = await runTool(program, args, { cwd: task.folder, timeLimitMs });
+    // A program that is the same for all designs would be missing for all of them.
+    if (!ran.ok && ran.error.code === 'not-found' && !hasStarted && program === words[0]) unwrap(ran);
+    hasStarted = true;
     design.spentMs += performance.now() - from;
     if (design.spentMs >= plan.caseTimeLimitMs) return recorder.failed(design, lateText(design, plan));
     const output = ran.ok ? readProgramOutput(ran.value, plan) : ran;
