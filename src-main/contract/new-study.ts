@@ -5,6 +5,8 @@ import type { KernelChange, StudyFile, Study } from './study.ts';
 /** Number of units if the lengths are given by a law, which does not fix this number. */
 export const USUAL_UNITS = 1_048_576;
 
+export const USUAL_DEVICE = 'nvidia-a100-sxm4-40gb';
+
 export interface NewStudy {
   readonly name?: string;
   readonly lengths?: string;
@@ -18,7 +20,7 @@ export function newStudy({
   name = 'New study',
   lengths = 'geometric(0.05)',
   units = USUAL_UNITS,
-  devices = ['nvidia-a100-sxm4-40gb'],
+  devices = [USUAL_DEVICE],
   kernel = {},
 }: NewStudy = {}): StudyFile {
   const { bytesPerIteration, origins, ...usual } = assumedKernel();

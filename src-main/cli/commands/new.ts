@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import { unwrap } from '../../../src-workers/domain/result.ts';
+import { listText } from '../../../src-workers/domain/text.ts';
+import { USUAL_DEVICE } from '../../contract/new-study.ts';
 import { counted } from '../../services/export/text.ts';
 import { type StudyOfLengths, writeNewStudy } from '../../services/studies/new.ts';
 import { command, type CommandLine, type GlobalOptions, call, positive } from '../command-line.ts';
@@ -12,21 +14,26 @@ export function addNew(program: Command, { terminal, places, withEngine }: Comma
       'number of units (default: one for each length); if there are more units than lengths, the lengths are repeated',
       positive,
     )
-    .option('--device <ids...>', 'devices by their identifiers, as devices list prints them')
+    .option(
+      '--device <ids...>',
+      `devices by their identifiers, as devices list prints them (default: ${USUAL_DEVICE}, or with --spmv the devices of the example)`,
+    )
     .option('--spmv', 'for a sparse matrix: compare eight kernels that multiply it by a vector', false)
     .addHelpText(
       'after',
       `
 Unknown properties of the kernel get usual values, marked as assumed. FILE.csv#COLUMN names a column of a table.
-With --json: {study, units, mean, max}.`,
+With --json: {study, units, mean, max, devices, note}; note is left out if a file can be read in one way only.`,
     )
     .action((file: string, options: GlobalOptions & StudyOfLengths) =>
       withEngine(options, async (engine) => {
         await call(engine, 'devices.get', { ids: [...(options.device ?? [])] });
         const made = unwrap(await writeNewStudy(places.root, file, options));
-        const { units, mean, max } = made;
+        const { units, mean, max, devices, note } = made;
         if (options.json) return terminal.json({ study: file, ...made });
         terminal.say(`${file}: ${counted(units, 'unit')}, mean length ${mean.toPrecision(4)}, longest ${max}.`);
+        if (note !== undefined) terminal.say(note);
+        if (!options.device) terminal.say(`No --device is given, so the study is for ${listText(devices)}.`);
         if (options.spmv) terminal.say(`Which kernel to write: lockstep recommend ${file}`);
         else {
           terminal.say(`What your kernel does: lockstep kernel inspect KERNEL.cu --into ${file}`);

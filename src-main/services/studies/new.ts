@@ -1,8 +1,10 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, relative, resolve } from 'node:path';
 import { ok, type Result, badInput, notFound } from '../../../src-workers/domain/result.ts';
 import { moments } from '../../../src-workers/models/workload/laws.ts';
+import { formatWorkload } from '../../../src-workers/parse/grammar.ts';
 import { workloadWithFiles } from '../../../src-workers/parse/open-file.ts';
+import { makeGivenLengths, makeUnitLaw } from '../../../src-workers/predict/ordered.ts';
 import { newStudy, studyName, USUAL_UNITS } from '../../contract/new-study.ts';
 import { parseStudy } from '../../contract/parse.ts';
 import { writeFor } from '../files/files.ts';
@@ -17,21 +19,33 @@ export interface StudyOfLengths {
   readonly spmv?: boolean;
 }
 
+export interface WrittenStudy {
+  readonly units: number;
+  /** Mean and maximum of these units, which may be only the first of the lengths. */
+  readonly mean: number;
+  readonly max: number;
+  readonly devices: readonly string[];
+  /** How the file was read, if the user could expect something else. */
+  readonly note?: string;
+}
+
 /** Writes a study for given lengths, with usual values for unknown kernel properties. Fails if the file exists. */
 export async function writeNewStudy(
   resourceFolder: string,
   file: string,
   { lengths, units: asked, device, spmv }: StudyOfLengths,
-): Promise<Result<{ readonly units: number; readonly mean: number; readonly max: number }>> {
+): Promise<Result<WrittenStudy>> {
   if (existsSync(file)) return badInput(`${file} already exists. Specify another file, or remove it first.`);
   const folder = dirname(resolve(file));
-  const text = workloadText(lengths, folder);
+  const located = workloadText(lengths, folder);
+  if (!located.ok) return located;
+  const text = located.value;
   if (text === lengths && /^[^():]*$/.test(lengths))
     return notFound(`There is no file ${lengths}. Specify an existing file, or a workload such as geometric(0.05).`);
   const workload = await workloadWithFiles({ text, folder });
   if (!workload.ok) return workload;
-  const { law, lengths: order, matrixColumns } = workload.value;
-  const units = asked ?? order?.length ?? USUAL_UNITS;
+  const { law, lengths: order, units: ofFile, matrixColumns, note } = workload.value;
+  const units = asked ?? order?.length ?? ofFile ?? USUAL_UNITS;
   const name = studyName(basename(file));
   const devices = device === undefined ? {} : { devices: [...device] };
   let study: object = newStudy({ name, lengths: text, units, ...devices });
@@ -47,13 +61,19 @@ export async function writeNewStudy(
   const valid = parseStudy(content, file);
   if (!valid.ok) return valid;
   const saved = await writeFor(file, content);
-  const { mean, supportMax: max } = moments(law);
-  return saved.ok ? ok({ units, mean, max }) : saved;
+  if (!saved.ok) return saved;
+  const { mean, supportMax: max } = moments(order ? makeUnitLaw(law.label, makeGivenLengths(order), units) : law);
+  return ok({ units, mean, max, devices: valid.value.devices, ...(note && { note }) });
 }
 
-function workloadText(lengths: string, folder: string): string {
-  const [, kind, path, columns = ''] = /^(?:(file|mtx):)?([^#]*)(#.*)?$/s.exec(lengths)!;
-  if (!existsSync(path)) return lengths;
+/** Returns the workload relative to the folder of the study. Text that names no file here stays as it is. */
+function workloadText(lengths: string, folder: string): Result<string> {
+  const [, kind, name] = /^(?:(file|mtx):)?(.*)$/s.exec(lengths)!;
+  // A name may contain `#`, so an existing file counts before a file and its columns.
+  const [path, columns] = existsSync(name) ? [name, ''] : [name.replace(/#.*/s, ''), /#.*/s.exec(name)?.[0] ?? ''];
+  if (!existsSync(path)) return ok(lengths);
+  if (!statSync(path).isFile()) return badInput(`${path} is a folder or a device. Specify a file.`);
   const there = relative(folder, resolve(path)).replaceAll('\\', '/');
-  return `${kind ?? (/\.mtx(\.gz)?$/i.test(path) ? 'mtx' : 'file')}:${there}${columns}`;
+  const isMatrix = kind === 'mtx' || (kind === undefined && /\.mtx(\.gz)?$/i.test(path));
+  return ok(`${formatWorkload({ kind: isMatrix ? 'mtx' : 'file', path: there })}${columns}`);
 }

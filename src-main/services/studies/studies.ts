@@ -1,7 +1,9 @@
 import { dirname, isAbsolute, resolve } from 'node:path';
 import type { RunSummary, StudyRecord as StoredStudy } from '../../../db/records.ts';
 import type { StoreClient } from '../../../db/store-api.ts';
-import { fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { badInput, fail, ok, type Result } from '../../../src-workers/domain/result.ts';
+import { formatWorkload } from '../../../src-workers/parse/grammar.ts';
+import { workloadWithFiles } from '../../../src-workers/parse/open-file.ts';
 import type { StudyRecord } from '../../contract/api.ts';
 import { parseStudy, validate } from '../../contract/parse.ts';
 import { withZeros } from '../../contract/older-kernels.ts';
@@ -24,7 +26,13 @@ export async function readStudyFile(path: string): Promise<Result<{ readonly stu
   const text = await readText(path, 'a study file (JSON)');
   if (!text.ok) return text;
   const study = parseStudy(text.value, path);
-  return study.ok ? ok({ study: study.value, folder: dirname(resolve(path)) }) : study;
+  if (study.ok) return ok({ study: study.value, folder: dirname(resolve(path)) });
+  const lengths = await workloadWithFiles({ text: formatWorkload({ kind: 'file', path }), folder: process.cwd() });
+  return lengths.ok
+    ? badInput(
+        `${path} is a list of lengths, not a study. Make a study of it: lockstep new STUDY.json --lengths ${path}`,
+      )
+    : study;
 }
 
 export function locatedStudy(spec: unknown, what: string): Result<LocatedStudy> {
