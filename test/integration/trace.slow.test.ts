@@ -46,9 +46,8 @@ function lossOf(rounds: readonly (readonly number[])[]): number {
 const source = join(folder, 'app.cu');
 beforeAll(async () => {
   copyFileSync(join(DATA, 'app.cu'), source);
-  const header = await lockstep('trace', '--header');
-  expect(header.err).toBe('');
-  writeFileSync(join(folder, 'lockstep.cuh'), header.out);
+  const file = join(folder, 'lockstep.cuh');
+  expect(JSON.parse((await lockstep('trace', '--header', '--json', '-o', file)).out)).toMatchObject({ file });
 });
 
 describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {

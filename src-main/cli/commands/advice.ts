@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander';
 import { designText } from '../../../src-workers/domain/design.ts';
-import { findWhole } from '../../../src-workers/domain/device-part.ts';
 import { evidenceGaps, evidenceText, tieBandText } from '../../../src-workers/domain/evidence.ts';
 import { assumedPhrase, VARIED_INPUTS, type VariedInput } from '../../../src-workers/domain/provenance.ts';
 import { ok, type Result, unwrap, badInput } from '../../../src-workers/domain/result.ts';
@@ -121,7 +120,7 @@ export async function advised(
   const read = await readStudyFile(what);
   if (!read.ok) return read;
   const { study, folder } = read.value;
-  const isPart = device !== undefined && findWhole(device) !== null;
+  const isPart = device?.includes(':') === true;
   return ok({ study: isPart ? { ...study, devices: [device] } : study, folder });
 }
 
@@ -250,9 +249,10 @@ async function robustCommand(
   const found = await showSeconds(terminal, 'Comparing designs', asked);
   const { scenarios, designs, ownBest, common } = found;
   if (options.json) return terminal.json(found);
-  if (designs.length === 0) terminal.say(`No design is valid in all ${scenarios.length} scenarios.`);
+  const everywhere = scenarios.length === 1 ? 'this scenario' : `all ${scenarios.length} scenarios`;
+  if (designs.length === 0) terminal.say(`No design is valid in ${everywhere}.`);
   else {
-    terminal.say(`Designs that are valid in all ${scenarios.length} scenarios: ${common.toLocaleString('en')}.`);
+    terminal.say(`Designs that are valid in ${everywhere}: ${common.toLocaleString('en')}.`);
     terminal.table(
       ['worst regret', 'mean', 'design'],
       designs.map(({ worst, mean, text }) => [percent(worst), percent(mean), text]),
@@ -271,7 +271,7 @@ async function robustCommand(
 function variations(texts: readonly string[]): Result<NonNullable<ProcedureInput<'advice.robust'>['vary']>> {
   const out: { input: VariedInput; values: number[] }[] = [];
   for (const text of texts) {
-    const [name, list = ''] = text.split('=', 2);
+    const [, name, list = ''] = /^([^=]*)=?(.*)$/s.exec(text)!;
     const input = VARIED_INPUTS.find((one) => one === newerInput(name));
     if (!input) return badInput(`--vary must begin with one of ${VARIED_INPUTS.join(', ')}, not "${name}".`);
     const values = list.split(',').map((value) => (value.trim() === '' ? NaN : Number(value)));

@@ -373,7 +373,7 @@ function printMeasurement(
   failed: number,
 ): void {
   const where = device ? ` on ${deviceTitle(device)}` : '';
-  terminal.say(`Run ${id}: ${cases.length} cases${where}${failed > 0 ? `, ${failed} failed` : ''}.`);
+  terminal.say(`Run ${id}: ${counted(cases.length, 'case')}${where}${failed > 0 ? `, ${failed} failed` : ''}.`);
   const predicted = cases.some((one) => one.predictedMs !== null);
   const { unit, cell } = timeCells(cases.flatMap((one) => [one.predictedMs, one.measured?.lowMs]));
   terminal.rows(cases, [

@@ -103,8 +103,9 @@ async function compareCommand(
   ids: readonly string[],
   options: Options,
 ): Promise<void> {
-  if (ids.length < 2) throw badUsage('Specify at least 2 devices to compare.');
-  const chosen = await engine.call('devices.get', { ids: [...ids] });
+  const different = [...new Set(ids)];
+  if (different.length < 2) throw badUsage('Specify at least 2 different devices to compare.');
+  const chosen = await engine.call('devices.get', { ids: different });
   const table = unwrap(chosen.ok ? deviceRows(chosen.value) : chosen);
   if (options.json) terminal.json(table);
   else

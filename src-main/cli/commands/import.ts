@@ -9,6 +9,7 @@ import {
 import { ok, type Result, unwrap } from '../../../src-workers/domain/result.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
 import type { Engine } from '../../services/engine.ts';
+import { counted } from '../../services/export/text.ts';
 import { fileKind, readImportFile } from '../../services/imports/file-kind.ts';
 import { IMPORTERS } from '../../services/imports/formats.ts';
 import { readStudyFile } from '../../services/studies/studies.ts';
@@ -102,7 +103,7 @@ async function importCommand(engine: Engine, terminal: Terminal, file: string, o
   const { cases, failed, linked, warnings } = imported;
   const seconds = ((performance.now() - start) / 1000).toFixed(2);
   const without = failed > 0 ? `, ${failed.toLocaleString('en')} of them failed` : '';
-  terminal.say(`Run ${imported.runId}: ${cases.toLocaleString('en')} cases${without}, imported in ${seconds} s.`);
+  terminal.say(`Run ${imported.runId}: ${counted(cases, 'case')}${without}, imported in ${seconds} s.`);
   const run = await engine.call('runs.get', { id: imported.runId });
   if (run.ok && run.value.bestTimeMs !== null)
     terminal.say(`Fastest: ${timeText(run.value.bestTimeMs)}, ${run.value.bestDesign}`);

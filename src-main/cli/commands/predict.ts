@@ -156,7 +156,9 @@ function jsonLines(label: string): Reader {
       } catch {
         // Text that is not JSON gets the message below.
       }
-      return badInput(`${label}, line ${number}: Expected a JSON object of parameters, not ${text.slice(0, 80)}`);
+      return badInput(
+        `${label}, line ${number}: Expected a JSON object of parameters, not ${JSON.stringify(text.slice(0, 80))}.`,
+      );
     },
     text: (_, design, time) => JSON.stringify({ ...design, ...time }),
   };

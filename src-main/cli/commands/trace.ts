@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { writeFor } from '../../services/files/files.ts';
 import { traceProgram } from '../../services/measuring/trace.ts';
 import { command, type CommandLine, positive } from '../command-line.ts';
 import { badUsage, type Terminal } from '../output.ts';
@@ -11,7 +12,10 @@ export function addTrace(program: Command, cli: CommandLine): void {
     .option('--header', 'print lockstep.cuh, to include in the kernel (CUDA, HIP)')
     .option('--wgsl', 'print the same functions for WGSL')
     .option('--units <count>', 'number of units that the program must run', positive)
-    .option('-o, --output <file>', 'file for the lengths (CSV), in the order of the units', 'lengths.csv')
+    .option(
+      '-o, --output <file>',
+      'file for the lengths (CSV), in the order of the units (default: lengths.csv), or for the header',
+    )
     .option('--time-limit <seconds>', 'time limit of the program', positive, 600)
     .action(async (words: string[], options: TraceOptions) => {
       await traceCommand(cli.terminal, join(cli.places.root, 'db', 'kernels'), words, options);
@@ -29,7 +33,8 @@ header explains how to pass the unit to it. Without -DLOCKSTEP_TRACE these macro
 without a shell, in a process group of its own, and its output goes to standard error. A study refers to the lengths as
 file:lengths.csv.
 With --json: {file, units, meanLength, maxLength, computed: {unitsPerGroup, aggregateLoss, meanLoss},
-  measured: {threadGroupWidth, threadGroups, meanActiveLanes, aggregateLoss, meanLoss}}; measured is null for WGSL.`,
+  measured: {threadGroupWidth, threadGroups, meanActiveLanes, aggregateLoss, meanLoss}}; measured is null for WGSL.
+With --json and --header or --wgsl: {file, header}; file is null without -o.`,
     );
 }
 
@@ -38,7 +43,7 @@ interface TraceOptions {
   readonly header?: boolean;
   readonly wgsl?: boolean;
   readonly units?: number;
-  readonly output: string;
+  readonly output?: string;
   readonly timeLimit: number;
 }
 
@@ -52,13 +57,18 @@ async function traceCommand(
   if (options.header || options.wgsl) {
     if (program !== undefined) throw badUsage('Specify --header, --wgsl or a program, not several of them.');
     if (options.header && options.wgsl) throw badUsage('Specify --header (CUDA and HIP) or --wgsl, not both.');
-    terminal.out(await readFile(join(kernelFolder, options.wgsl ? 'lockstep.wgsl' : 'lockstep.cuh'), 'utf8'));
+    const header = await readFile(join(kernelFolder, options.wgsl ? 'lockstep.wgsl' : 'lockstep.cuh'), 'utf8');
+    const file = options.output ?? null;
+    if (file !== null) unwrap(await writeFor(file, header));
+    if (options.json) terminal.json({ file, header });
+    else if (file === null) terminal.out(header);
+    else terminal.say(`Wrote ${file}.`);
     return;
   }
   if (program === undefined)
     throw badUsage('Specify --header, --wgsl, or the program to trace after --, as in lockstep trace -- ./app.');
 
-  const { units = null, output, timeLimit } = options;
+  const { units = null, output = 'lengths.csv', timeLimit } = options;
   const value = unwrap(
     await traceProgram({ words: [program, ...args], units, output, timeLimitMs: 1000 * timeLimit }, (text) =>
       terminal.err(text),

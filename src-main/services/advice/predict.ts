@@ -247,7 +247,7 @@ function extending(
         reason ??= `${rounds} units per thread and ${grid} blocks contradict each other: set one of the two numbers to 0`;
       if (device.kind === 'gpu' && grid > 0) return placeIn(launches, { kind: 'grid', value: grid });
       if (wanted.unitsPerThread || wanted.gridBlocks)
-        reason ??= 'units per thread and blocks are both 0, but one of them must be above 0';
+        reason ??= 'it has neither units per thread nor blocks, but one of the two must be above 0';
       if (reason !== null) return 0;
       const usual = own.launch.filter(({ kind }) => (kind === 'cores') === (device.kind === 'cpu'));
       if (usual.length === 1) return launches.values.indexOf(usual[0]);
