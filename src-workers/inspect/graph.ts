@@ -16,7 +16,11 @@ export interface Graph {
 
 export function splitIntoBlocks(code: readonly Instruction[], labels: ReadonlyMap<string, number>): Graph {
   const starts = new Set<number>([0]);
-  for (const at of labels.values()) if (at < code.length) starts.add(at);
+  for (const { targets } of code)
+    for (const label of targets) {
+      const at = labels.get(label) ?? code.length;
+      if (at < code.length) starts.add(at);
+    }
   code.forEach((one, at) => {
     if ((one.targets.length > 0 || one.ends) && at + 1 < code.length) starts.add(at + 1);
   });

@@ -173,10 +173,16 @@ function inspectLoops(
 }
 const NO_LOOPS: FoundLoops = { loops: [], chosen: null, notes: [], around: null };
 
-function writeNotes({ threadsPerUnit, others }: KernelPhases): readonly string[] {
+function writeNotes({ threadsPerUnit, others, serial }: KernelPhases): readonly string[] {
   const places = listed(others.map((at) => String(at + 1)));
   return [
     ...(threadsPerUnit > 1 ? [`The tree of shuffles combines the results of ${threadsPerUnit} threads per unit.`] : []),
+    ...(serial === 'remains'
+      ? [
+          'Iterations wait only for a value that is read after the loop. If parts of it can be combined in another way, ' +
+            'as for a linear recurrence, set "sharing": "deal" in the study.',
+        ]
+      : []),
     ...(others.length > 0 ? [`These loops belong to no phase and are not counted: ${places}.`] : []),
   ];
 }

@@ -1,17 +1,21 @@
 import { INSTRUCTION_CLASSES, type InspectedPhases, type InstructionClass } from '../domain/inspection.ts';
 import type { MemoryAccess, Phase, Sharing } from '../domain/kernel.ts';
 import { findAccesses, findAddresses, type Addresses } from './accesses.ts';
-import { atStart, type Sums } from './affine.ts';
+import { atStart, isConstant, type Sums } from './affine.ts';
 import { findChain, type Region } from './chain.ts';
 import { listInstructions, leaves, without, type Graph, type Loop } from './graph.ts';
 import { splitOperation, type Instruction } from './instruction.ts';
-import { describeWork } from './unrolling.ts';
+import { findWaiting, type Waiting } from './recurrences.ts';
+import { describeWork, findComparisons } from './unrolling.ts';
 
 export interface KernelPhases {
   readonly phases: InspectedPhases;
   readonly sharing: Sharing;
-  /** Whether an iteration needs the previous result, so that every thread that shares the unit runs all iterations. */
-  readonly serial: boolean;
+  /**
+   * Whether an iteration needs the previous result, so that every thread that shares the unit runs all iterations:
+   * `decides` if the end of the loop or a load depends on that result, `remains` if it is only read after the loop.
+   */
+  readonly serial: keyof Waiting | null;
   readonly accesses: readonly MemoryAccess[];
   /** Threads whose results an unrolled tree of shuffles combines; 1 if there is no such tree. */
   readonly threadsPerUnit: number;
@@ -80,8 +84,8 @@ export function findPhases(
   const { unrolled } = described[chosen];
   if (unrolled > 1) unit = without(unit, straightRest(graph, unit, own));
   const tree = makeTree(code, [...listInstructions(graph, around.blocks)], unit);
-  const serial = !cooperates(code, own) && loop.refill.size === 0 && waitsForBefore(graph, loop, sums);
-  const sharing = serial || cooperates(code, own) ? 'split' : 'deal';
+  const serial = cooperates(code, own) ? null : waitsForBefore(graph, loop, sums, unrolled);
+  const sharing = serial !== null || cooperates(code, own) ? 'split' : 'deal';
   // If iterations are dealt, another loop that exchanges values is the tree that combines results. If they are split,
   // it may be an unrolled copy of this loop.
   const treeLoop =
@@ -145,31 +149,20 @@ function straightRest(
   return rest;
 }
 
-/** Operations of a counter. No iteration has to wait for the value of a counter. */
-const COUNTS = /^(add|sub|min|max|mov|selp|setp|neg|abs|[FD]ADD|[FD]?MNMX|FSEL|[FD]SETP)\b/;
-
 /**
- * Returns whether an exit of the loop, or the address of a load, depends on a value that each iteration computes from
- * its previous value. Counters and sums are excluded, since several threads can each compute a part of them.
+ * Returns why iterations wait for each other. A value that only remains after the loop does not count if the code itself
+ * divides the iterations: each thread then begins at its own index and steps over the iterations of others.
  */
-function waitsForBefore(graph: Graph, loop: Loop, sums: Sums): boolean {
-  const { code, to } = graph;
-  const makers = (at: number): readonly number[] =>
-    code[at].reads.flatMap((name) => sums.carried(name, at) ?? sums.last(name, at) ?? []).filter(sums.inLoop);
-  const behind = (starts: readonly number[]): ReadonlySet<number> => {
-    const found = new Set(starts);
-    for (const at of found) for (const one of makers(at)) found.add(one);
-    return found;
-  };
-  const makes = ({ class: name, text, loads }: Instruction): boolean => {
-    const operation = splitOperation(text).name;
-    return (
-      loads || /^(shr|SHF\.R)\b/.test(operation) || (/^(fp32|fp64|special)$/.test(name) && !COUNTS.test(operation))
-    );
-  };
-  const ends = [...loop.blocks].filter((block) => leaves(graph, loop.blocks, block)).map((block) => to[block] - 1);
-  const loaded = [...listInstructions(graph, loop.own)].filter((at) => code[at].loads);
-  return [...behind(ends), ...loaded].some((at) => makes(code[at]) && behind(makers(at)).has(at));
+function waitsForBefore(graph: Graph, loop: Loop, sums: Sums, unrolled: number): keyof Waiting | null {
+  const { decides, remains } = findWaiting(graph, loop);
+  if (decides || !remains) return decides ? 'decides' : null;
+  const ends = [...loop.blocks].filter((block) => leaves(graph, loop.blocks, block));
+  const compared = ends.flatMap((block) => findComparisons(graph, block, sums));
+  const isDivided = compared.some(
+    ({ difference, growth }) =>
+      growth !== null && (!isConstant(growth) || Math.abs(growth.constant) > unrolled) && sums.ofThread(difference),
+  );
+  return isDivided ? null : 'remains';
 }
 
 /** Returns whether iterations add to a register, or leave a value that is read after the loop. Counters do not count. */

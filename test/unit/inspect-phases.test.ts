@@ -97,21 +97,39 @@ describe('phases of PTX', () => {
     expect(inspection.accesses.map(({ pattern, elementBytes }) => `${pattern} ${elementBytes}`)).toEqual(accesses);
   });
 
-  // In the first kernels, the next iteration needs the previous result: escape times, Newton's method, and walks along
-  // a list. In the others it does not: sums over rows, a single loop over all units, and trees.
+  // In the first kernels, the next iteration needs the previous result: escape times, Newton's method, walks along a list
+  // or a tree. In the others it does not: sums over rows, and loops whose iterations the code itself gives to several lanes.
   it('recognises an iteration that needs the result of the one before it', () => {
-    const serial = (ptx: string) => {
-      const kernels = [...ptx.matchAll(/\.entry (\w+)/g)].map(([, entry]) => read(ptx, entry));
-      return kernels.flatMap(({ serialFraction, name }) => (serialFraction === 1 ? [name] : []));
+    const serial = (texts: KernelTexts) => {
+      const entries = [...(texts.sass ?? texts.ptx!).matchAll(/(?:\.entry |^\.text\.)(\w+)/gm)].map(
+        ([, entry]) => entry,
+      );
+      const kernels = entries.map((entry) => unwrap(inspectKernel('file', texts, { entry })));
+      return kernels.flatMap(({ serialFraction, name }) => (serialFraction === 1 ? [name] : [])).sort();
     };
-    const walk = expect.stringContaining('walk<int>') as string;
-    expect(serial(KERNELS)).toEqual(['collatz', 'chase', 'branches', 'mandelbrot', 'newton', walk]);
-    expect(serial(LOOPS)).toEqual(['chase']);
-    expect(serial(PHASES)).toEqual([]);
-    expect(serial(CODES.ptx.ptx!)).toEqual(['steps']);
-    for (const arch of ['sm_80', 'sm_90']) {
-      const { entries } = readCode(arch, 'row');
-      expect(entries.filter((entry) => readCode(arch, entry).serialFraction === 1)).toEqual(['steps']);
+    const ofKernels = [
+      'branches',
+      'chase',
+      'collatz',
+      'mandelbrot',
+      'marked',
+      'newton',
+      'spilling',
+      'walks::walk<int>',
+    ];
+    expect(serial({ ptx: KERNELS })).toEqual(ofKernels);
+    const ofLoops = ['chase', 'fetch1', 'fetchone1', 'flat1', 'flatone1', 'ilp1', 'nested1', 'uniform'];
+    for (const texts of [{ ptx: LOOPS }, { sass: dataText('measured/h100-loops.sass') }])
+      expect(serial(texts)).toEqual(ofLoops);
+    expect(serial({ ptx: PHASES })).toEqual(['flat', 'traverse']);
+    for (const texts of Object.values(CODES)) expect(serial(texts)).toEqual(['halves', 'steps']);
+  });
+
+  it.each(['ptx', 'sass'])('recognises in %s which values of an iteration threads can combine', (code) => {
+    const text = dataText(`inspect/recurrences.${code}`);
+    for (const [, entry] of text.matchAll(/(?:\.entry |^\.text\.)(\w+)/gm)) {
+      const { serialFraction } = unwrap(inspectKernel('file', { [code]: text }, { entry }));
+      expect([entry, serialFraction]).toEqual([entry, entry.startsWith('waits') ? 1 : null]);
     }
   });
 
@@ -127,9 +145,13 @@ describe('phases of PTX', () => {
 
   it('distinguishes exchanges within an iteration from those at the end of a unit', () => {
     const sharing = ['nested8', 'spmv1', 'flatone1', 'blockrow', 'shared4'].map((entry) => readEither(entry).sharing);
-    expect(sharing).toEqual(['deal', 'deal', 'deal', 'deal', 'split']);
+    expect(sharing).toEqual(['deal', 'deal', 'split', 'deal', 'split']);
     const notes = ['nested1', 'nested8', 'nested32'].map((entry) => read(LOOPS, entry).notes.join(' '));
-    expect(notes).toEqual(['', expect.stringContaining('8 threads'), expect.stringContaining('32 threads')]);
+    expect(notes).toEqual([
+      expect.stringContaining('read after'),
+      expect.stringContaining('8 threads'),
+      expect.stringContaining('32 threads'),
+    ]);
   });
 
   it('does not mistake a branch for the end of a unit if the unit continues', () => {
