@@ -17,6 +17,7 @@ export interface CacheEntry {
  * the file's digest. If the file has changed, it is made again. Several processes may use one cache. Fails with
  * `unsupported` and the tool's first error, with `storage`, and as `make` does.
  * @param parts everything on which the output depends
+ * @param remedy how the user names another nvcc, if not by NVCC
  */
 export async function cachedOutput(
   cacheFolder: string,
@@ -24,6 +25,7 @@ export async function cachedOutput(
   parts: readonly string[],
   refused: string,
   make: (path: string) => Promise<Result<ToolRun>>,
+  remedy?: string,
 ): Promise<Result<CacheEntry>> {
   const key = createHash('sha256')
     .update(JSON.stringify([file, ...parts]))
@@ -40,7 +42,7 @@ export async function cachedOutput(
     const run = await make(join(draft, file));
     if (!run.ok) return run;
     const log = run.value.stdout + run.value.stderr;
-    if (run.value.code !== 0) return unsupported(`${refused}: ${firstError(log)}`, { log: log.slice(0, 4000) });
+    if (run.value.code !== 0) return unsupported(`${refused}: ${firstError(log, remedy)}`, { log: log.slice(0, 4000) });
     if (!(await isFile(join(draft, file)))) return unsupported(`${refused}: it made no file ${join(draft, file)}`);
     await writeFile(join(draft, ENTRY), JSON.stringify({ digest: await computeDigest(join(draft, file)), log }));
     await replace(draft, folder, file);

@@ -1,4 +1,4 @@
-import { unsupportedHint } from './releases.ts';
+import { SET_NVCC, unsupportedHint } from './releases.ts';
 
 export interface KernelUsage {
   readonly kernel: string;
@@ -59,13 +59,18 @@ export function parseResourceRemarks(text: string): KernelUsage[] {
   });
 }
 
-/** Returns the first error of a compiler or linker, or its last line. Adds which toolkit an unknown GPU needs. */
-export function firstError(text: string): string {
+/** A file or an option may have one of these words in its name, and so may a warning about it: `my-error.cu(1)`. */
+const ERROR = /(?<![\w./\\-])(error|fatal|undefined reference|cannot find)\b(?![./\\-]|\(\d)/i;
+
+/**
+ * Returns the first error of a compiler or linker, or its last line. Adds which toolkit an unknown GPU needs.
+ * @param remedy how the user names another nvcc
+ */
+export function firstError(text: string, remedy = SET_NVCC): string {
   const lines = text
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '');
-  const error = lines.find((line) => /\b(error|fatal|undefined reference|cannot find)\b/i.test(line));
-  const said = error ?? lines[lines.length - 1] ?? 'it printed nothing';
-  return said + unsupportedHint(said);
+  const said = lines.find((line) => ERROR.test(line)) ?? lines[lines.length - 1] ?? 'it printed nothing';
+  return said + unsupportedHint(said, remedy);
 }

@@ -60,19 +60,22 @@ export function findReleases(capability: number): string | null {
 
 const written = (capability: number): string => `${Math.floor(capability / 10)}.${capability % 10}`;
 
+export const SET_NVCC = 'set NVCC=/path/to/nvcc';
+
 export function neededToolkit(capability: number): string {
   const last = lastRelease(capability);
   const needed = `compute capability ${written(capability)} needs ${findReleases(capability) ?? 'another release of CUDA'}`;
   return last !== null && before(last, FIRST_WITH_CPP17)
     ? `${needed}, which does not compile these C++17 kernels`
-    : `${needed}; set NVCC=/path/to/nvcc`;
+    : `${needed}; ${SET_NVCC}`;
 }
 
-/** Returns what nvcc's error "Unsupported gpu architecture" means, and an empty text for any other error. */
-export function unsupportedHint(error: string): string {
+/**
+ * Returns what nvcc's error "Unsupported gpu architecture" means, and an empty text for any other error.
+ * @param remedy how the user names another nvcc
+ */
+export function unsupportedHint(error: string, remedy: string): string {
   const capability = /Unsupported gpu architecture '(?:compute|sm)_(\d+)/i.exec(error)?.[1];
   const needed = capability === undefined ? null : findReleases(Number(capability));
-  return needed === null
-    ? ''
-    : `: compute capability ${written(Number(capability))} needs ${needed}; set NVCC=/path/to/nvcc, or name that nvcc in --build`;
+  return needed === null ? '' : `: compute capability ${written(Number(capability))} needs ${needed}; ${remedy}`;
 }

@@ -14,6 +14,9 @@ export type Build = (values: Values, design: Design) => Promise<Result<string>>;
 
 const FILE = process.platform === 'win32' ? 'program.exe' : 'program';
 
+/** The build line names its compiler itself. */
+const REMEDY = 'name its nvcc in --build';
+
 /** Builds once for equal build lines. Resolves to the path of `{binary}`, or to an empty text if no line names it. */
 export function openBuilder(
   { build, folder }: Pick<ProgramTask, 'build' | 'folder'>,
@@ -34,7 +37,7 @@ export function openBuilder(
       const built = await run(words, '');
       if (!built.ok) return built;
       const { code, stdout, stderr } = built.value;
-      return code === 0 ? ok('') : unsupported(`The build failed: ${firstError(`${stdout}\n${stderr}`)}`);
+      return code === 0 ? ok('') : unsupported(`The build failed: ${firstError(`${stdout}\n${stderr}`, REMEDY)}`);
     }
     const inputs = await findInputs(words, folder);
     // If a folder has too many files to check for changes, its builds are kept for this run alone.
@@ -45,6 +48,7 @@ export function openBuilder(
       [folder, ...words, ...(inputs ?? [])],
       'The build failed',
       (path) => run(words, path),
+      REMEDY,
     );
     if (!entry.ok) return entry;
     kept.add(entry.value.key);
