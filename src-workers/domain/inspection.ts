@@ -172,6 +172,9 @@ export function listUnknown(fields: InspectedFields): string[] {
   return [
     fields.registersPerThread === undefined &&
       'Registers per thread: the study keeps its own number, which decides how many blocks fit on a multiprocessor.',
+    fields.instructionsPerIteration === undefined &&
+      'The work of an iteration (instructionsPerIteration, accesses): no loop was found, so the study keeps its own ' +
+        'numbers.',
     accesses?.some(({ pattern }) => pattern === 'scattered') &&
       'The size of the arrays that it reads at scattered places (footprintBytes): if it is not given, 40 % of these ' +
         'reads are assumed to miss the caches. That is too much for arrays that fit in a cache.',

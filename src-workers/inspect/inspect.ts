@@ -74,6 +74,8 @@ export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): 
   const { loops, chosen, around } = found.value;
   notes.push(...found.value.notes);
   if (around) notes.push(...writeNotes(around));
+  if (loops.length === 0 && (of(sass) ?? of(ptx)))
+    notes.push('The kernel has no loop, so its code does not say how much work an iteration is.');
   const caps = (texts.capped ?? []).flatMap(({ cap, log }) => {
     const one = parsePtxas(log).find(({ kernel }) => kernel === entry);
     if (!one) return [];
@@ -127,7 +129,8 @@ const listed = (names: readonly string[]): string =>
 
 function oneKernel(label: string, known: readonly Named[], { entry, arch }: Asked): Result<Named> {
   const names = [...new Set(known.map((one) => one.entry))];
-  if (names.length === 0) return badInput(`${label} names no kernel. Specify a file with a __global__ function.`);
+  if (names.length === 0)
+    return badInput(`${label} names no kernel. Specify a file with a __global__ function or, in PTX, a whole .entry.`);
   const exact = names.filter((name) => entry === undefined || name === entry);
   const wanted = exact.length > 0 ? exact : names.filter((name) => entry === undefined || isMeant(name, entry));
   if (wanted.length === 0) return notFound(`${label} has no kernel ${entry}. It has ${listed(names.map(demangled))}.`);
