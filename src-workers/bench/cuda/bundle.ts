@@ -58,8 +58,12 @@ export function planLine(plan: BenchPlan, source: PlanSource | null): PlanLine {
 
 type ReadText = (name: string) => Promise<string>;
 
+/** Throws if the text names a value that is not there: the text and the code then do not fit each other. */
 const filled = (text: string, values: Readonly<Record<string, string | number>>): string =>
-  text.replaceAll(/@([A-Z_]+)@/g, (_, name: string) => String(values[name]));
+  text.replaceAll(/@([A-Z_]+)@/g, (place, name: string) => {
+    if (!(name in values)) throw new Error(`A text of the bundle has ${place}, which has no value.`);
+    return String(values[name]);
+  });
 
 async function readme(plan: BenchPlan, tasks: number | undefined, read: ReadText): Promise<string> {
   const slurm = tasks === undefined ? '' : filled(await read('slurm-readme.txt'), { TASKS: tasks });
