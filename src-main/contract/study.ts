@@ -155,7 +155,10 @@ function phase(when: string, traffic: 'thread' | 'unit') {
 export const kernelSchema = v.strictObject(
   {
     name: described(text(200), 'Name of the kernel'),
-    registersPerThread: described(count(1024), 'Registers per thread that the compiler uses without a cap'),
+    registersPerThread: described(
+      count(1024),
+      'Registers per thread that the compiler uses without a cap. Most devices allow fewer, such as 255 on NVIDIA GPUs',
+    ),
     sharedMemoryBytesPerBlock: optional(
       count(2 ** 24, 0),
       'Static and dynamic shared memory of a block, bytes',

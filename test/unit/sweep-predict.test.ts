@@ -112,6 +112,7 @@ type Invalid = { readonly change?: Partial<StudyFile>; readonly device?: Device 
 const INVALID: Readonly<Record<Exclude<InvalidReason, 'valid'>, Invalid>> = {
   'block-threads': { change: { axes: { blockThreads: [2048] } } },
   registers: { change: { kernel: { ...KERNEL, registersPerThread: 255 }, axes: { blockThreads: [1024] } } },
+  'thread-registers': { change: { kernel: { ...KERNEL, registersPerThread: 256 }, axes: { blockThreads: [32] } } },
   'shared-memory': { change: { kernel: { ...KERNEL, sharedMemoryBytesPerBlock: 200_000 } } },
   'grid-blocks': { device: limited({ maxGridBlocks: 1000 }) },
   'block-not-multiple': { change: { axes: { threadsPerUnit: [32], blockThreads: [48] } } },

@@ -39,6 +39,7 @@ const REASONS: Readonly<Record<InvalidReason, (say: Term) => string>> = {
   cores: () => 'More cores than the device has',
   implementation: () => 'Not allowed by the implementation',
   'block-shape': (say) => `${say('block')} cannot have this shape`,
+  'thread-registers': (say) => `Too many ${say('register', 'many')} in a ${say('thread')}`,
   classes: (say) => `Classes set their own ${say('thread', 'many')} per unit`,
 };
 export const reasonLabel = (reason: InvalidReason, say: Term): string => sentenceCase(REASONS[reason](say));

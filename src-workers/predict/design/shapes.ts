@@ -53,8 +53,7 @@ export function makeShape(
   const residency = residentBlocks(device, { blockThreads, registersPerThread: registers, sharedMemoryBytesPerBlock });
   const { limitedBy } = residency;
   if (residency.blocksPerMultiprocessor === 0) {
-    const invalid = limitedBy & 2 ? REASON.registers : limitedBy & 4 ? REASON['shared-memory'] : REASON['no-residency'];
-    return { ...NO_SHAPE, limitedBy, invalid };
+    return { ...NO_SHAPE, limitedBy, invalid: REASON[refusal(device, registers, limitedBy)] };
   }
   const { blocksPerMultiprocessor } = residency;
   const accessing = {
@@ -74,6 +73,12 @@ export function makeShape(
     bytesPerIteration,
     accessing,
   };
+}
+
+/** Returns why no block is resident. */
+function refusal({ limits }: GpuDevice, registers: number, limitedBy: number): InvalidReason {
+  if (limitedBy & 2) return registers > limits.maxRegistersPerThread ? 'thread-registers' : 'registers';
+  return limitedBy & 4 ? 'shared-memory' : 'no-residency';
 }
 
 export function makeCoresShape(device: CpuDevice, launch: Launch): Shape {
