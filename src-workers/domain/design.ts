@@ -186,7 +186,11 @@ export const INVALID_REASONS = [
     text: 'the block cannot have this shape: its width must divide its threads, its tile must fit in the image, and the balancing must be none',
     change: 'axes.blockWidth',
   },
-  { code: 'thread-registers', text: 'more registers per thread than the device allows' },
+  {
+    code: 'thread-registers',
+    text: 'more registers per thread than the device allows',
+    change: 'kernel.registersPerThread or axes.registerCap',
+  },
 ] as const;
 export type InvalidReason = (typeof INVALID_REASONS)[number]['code'];
 
