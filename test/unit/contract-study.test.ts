@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { NEAR_PAGE_LATENCY } from '../../src-workers/domain/device.ts';
 import { parseJson } from '../../src-main/contract/json.ts';
 import { studyJsonSchema } from '../../src-main/contract/json-schema.ts';
 import { newerInput } from '../../src-main/contract/older-kernels.ts';
 import { parseStudy, validate } from '../../src-main/contract/parse.ts';
 import { procedures } from '../../src-main/contract/procedures.ts';
+import { NEAR_PAGE_LATENCY } from '../../src-workers/domain/device.ts';
 import { type Failure, unwrap } from '../../src-workers/domain/result.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../src-workers/predict/ranges.ts';

@@ -262,7 +262,7 @@ export const evidence: PageContent = {
   text: [
     'Public measurements test the predicted times by which designs are ranked. The sparse matrix-vector products are of 1,389 matrices on seven GPUs in four to six implementations (Ginkgo, double precision), and of 1,174 matrices with three schedules (gunrock/loops, single precision). The prediction knows the size of a matrix, the quartiles and moments of its row lengths and, for Ginkgo, the depth of its slices in file order.',
     'Other public measurements are of block sizes of a convolution (Kernel Tuner), launch shapes (Hasan), losses of groups (SMITE) and a software GPU.',
-    'Our own measurements on an H100 (loops and sparse products) are not public. They were also used to build the model: five of its terms come from them, so they are no independent test.',
+    'Our own measurements on an H100 (loops and sparse products) are not public. They were also used to build the model: six of its terms were found or checked in them, so they are no independent test.',
     'A sparse product is a design: the arrays that its kernel reads, how it takes the rows, and the launch that its library makes. Four or five inputs that no data sheet gives are fitted for each GPU and implementation, on some of the matrices. The matrices are divided into fifths, and each is judged by a fit that leaves out its fifth. What counts is the choice: how much slower the implementation with the shortest predicted time is than the fastest in the measurements.',
   ],
   equations: rows`
