@@ -285,10 +285,10 @@ export const evidence: PageContent = {
   `,
   validity: [
     'The columns of the non-zeros decide how many gathers miss the cache. A summary of row lengths does not contain these columns: of two large matrices with the same summary, one may take three times as long.',
-    'The timed start of a launch depends on driver and method, from 2 µs on the V100 to 38 µs on the Radeon VII. No data sheet gives it. For a GPU whose measurements are left out, times of small matrices are therefore wrong by half or more, but the choice is hardly worse.',
+    'The timed start of a launch depends on driver and method, from 2 µs on the V100 to 54 µs on the Radeon VII. No data sheet gives it. For a GPU whose measurements are left out, times of small matrices are therefore wrong by half or more, but the choice is hardly worse.',
     'The loops data does not contain the order of the rows. Schedules that give neighbouring rows to one thread group depend on this order, and are predicted least well.',
     'On the MI250X, the schedule of even non-zeros takes 45 µs longer for any matrix with more than about 200,000 non-zeros. The model has no such term.',
-    'On the H100, the code of a sparse product shows neither the size of the vector nor that the columns are random. Products with more than ten million columns take up to 3.0 times the predicted time.',
+    'On the H100, the code of a sparse product shows neither the size of the vector nor that the columns are random. Products with more than ten million columns take up to 3.1 times the predicted time.',
     'If all blocks of a kernel are resident at once, the model predicts the same time for all its block sizes. On an A100 and an MI250X, the measured times then differ by 7 % (median). Designs therefore count as tied if their predictions differ by less than 18 % (A100) or 24 % (MI250X), which covers 80 % of the errors.',
     'The parameters belong to these kernels and their versions, not to all sparse products.',
   ],
