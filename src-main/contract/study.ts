@@ -157,7 +157,7 @@ export const kernelSchema = v.strictObject(
     name: described(text(200), 'Name of the kernel'),
     registersPerThread: described(
       count(1024),
-      'Registers per thread that the compiler uses without a cap. Most devices allow fewer, such as 255 on NVIDIA GPUs',
+      'Registers per thread that the compiler uses without a cap. The device limits them: most NVIDIA GPUs to 255',
     ),
     sharedMemoryBytesPerBlock: optional(
       count(2 ** 24, 0),

@@ -129,7 +129,7 @@ export function evidenceGaps(
   if (unknown.length === 0 && partly.length === 0) return null;
   const whole = unknown.length === 0 ? [] : [listText(unknown.map(({ name }) => name))];
   const parts = partly.map(({ name, missing }) => `designs with ${kindsText(missing)} on ${name}`);
-  const text = `No public measurements are known of ${[...whole, ...parts].join('; of ')}. The possible errors of these times are taken from other devices.`;
+  const text = `No public measurements are known of ${[...whole, ...parts].join(', or of ')}. The possible errors of these times are taken from other devices.`;
   const kinds = new Set(partly.flatMap(({ missing }) => missing));
   const shown = new Set(devices.flatMap((device) => device.kinds));
   const few = kinds.size === 1 ? kindsText([...kinds]) : `${kinds.size} of ${shown.size} mappings`;

@@ -182,8 +182,8 @@ function writeNotes({ threadsPerUnit, others, serial }: KernelPhases): readonly 
     ...(threadsPerUnit > 1 ? [`The tree of shuffles combines the results of ${threadsPerUnit} threads per unit.`] : []),
     ...(serial === 'remains'
       ? [
-          'Iterations wait only for a value that is read after the loop. If parts of it can be combined in another way, ' +
-            'as for a linear recurrence, set "sharing": "deal" in the study.',
+          'Each iteration waits for a value of the one before that decides neither a load nor the end of the loop. If ' +
+            'threads can combine parts of it, as for a linear recurrence, set "sharing": "deal" in the study.',
         ]
       : []),
     ...(others.length > 0 ? [`These loops belong to no phase and are not counted: ${places}.`] : []),

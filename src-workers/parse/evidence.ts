@@ -53,7 +53,7 @@ export function parseEvidence(
     columns = wanted.filter((name) => header.includes(name));
     if (columns.length === 0)
       return badInput(
-        `${label}: the file has no column of times. Specify at least one of ${wanted.slice(0, 8).join(', ')}${wanted.length > 8 ? ', …' : ''}.`,
+        `${label}: the file has no column of times. Add at least one of ${wanted.slice(0, 8).join(', ')}${wanted.length > 8 ? ', …' : ''}.`,
       );
     const times = new Map(columns.map((name, at) => [name, Float64Array.from(rows, (row) => row[at])]));
     return ok({ matrices: withCells(matrices), times });

@@ -110,7 +110,7 @@ export function parseKernelTuner(
       }
       if (raw.length === 0) format = FORMATS[member.container];
       if (format !== FORMATS[member.container])
-        refuse(`the file has several of "cache", "results" and "data". It must have one of them`);
+        refuse(`the file has several of "cache", "results" and "data". It must have only one of them`);
       if (raw.length === MAX_CONFIGURATIONS)
         refuse(`the file has more configurations than the limit of ${MAX_CONFIGURATIONS}`);
       if (format === 'cache') parameterNames ??= listNames(head, refuse);

@@ -48,7 +48,7 @@ function countsNote({ name, guessedBeside }: CountColumn, isWhole: boolean): str
     guessedBeside === null
       ? []
       : [
-          `${column} is read as how many units have each length, so their order is not known: units are independent draws. If each line is a unit, read only the lengths: FILE#${guessedBeside}.`,
+          `${column} is read as the number of units of each length, so their order is not known: units are independent draws. If each line is a unit, read only the lengths: FILE#${guessedBeside}.`,
         ];
   const proportions = isWhole
     ? []

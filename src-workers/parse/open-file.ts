@@ -24,7 +24,7 @@ export function fileOpener(folder: string, opened?: (file: OpenedFile) => void) 
     let byteLength: number;
     try {
       const info = await stat(file);
-      if (!info.isFile()) return badInput(`${path} is a folder or a device. Specify a file.`);
+      if (!info.isFile()) return badInput(`${path} is a folder or a special file. Specify a regular file.`);
       if (info.size > MAX_FILE_BYTES)
         return badInput(`${path} has ${info.size} bytes, which is more than the limit of ${MAX_FILE_BYTES}.`);
       byteLength = info.size;

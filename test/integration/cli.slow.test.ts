@@ -141,7 +141,7 @@ describe('sweep', () => {
       /^Not valid: [a-z].* \([\d,]+\)/m,
       /Designs that are predicted within 20 %, the upper quartile of the bands of shapes on 4 other devices/,
       /\nCompared with the event simulation, half of the predictions/,
-      /\nNo public measurements are known of GeForce RTX 4090; of designs with dynamic fetch on A100 SXM4 40 GB\. The possible errors of these times are taken from other devices\.\n/,
+      /\nNo public measurements are known of GeForce RTX 4090, or of designs with dynamic fetch on A100 SXM4 40 GB\. The possible errors of these times are taken from other devices\.\n/,
       /\nAssumed for .*: .*Memory traffic per iteration = 8 B, .*Once per unit = 32 instructions,.*\.\n$/,
     ])
       expect(watched.out).toMatch(words);
@@ -543,7 +543,7 @@ describe('a new study', () => {
 
   it.each([
     ['x.csv', /There is no file x\.csv/],
-    [folder, /: \S+ is a folder or a device/],
+    [folder, /: \S+ is a folder or a special file/],
     ['geometric(0.1) --device foo', /No device has the id "foo"/],
     ['geometric(0.1) --spmv', /is not a Matrix Market file/],
     ['geometric(0.1) --spmv --units 5', /Leave --units out/],

@@ -132,12 +132,12 @@ describe('phases of PTX', () => {
   it('distinguishes exchanges within an iteration from those at the end of a unit', () => {
     const sharing = ['nested8', 'spmv1', 'flatone1', 'blockrow', 'shared4'].map((entry) => readEither(entry).sharing);
     expect(sharing).toEqual(['deal', 'deal', 'split', 'deal', 'split']);
-    const noted = (entry: string) => /\d+ threads|read after|$/.exec(read(LOOPS, entry).notes.join(' '))![0];
+    const noted = (entry: string) => /\d+ threads|neither a load|$/.exec(read(LOOPS, entry).notes.join(' '))![0];
     expect(['nested8', 'nested32', 'spmv1', 'nested1'].map(noted)).toEqual([
       '8 threads',
       '32 threads',
       '',
-      'read after',
+      'neither a load',
     ]);
   });
 

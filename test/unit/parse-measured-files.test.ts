@@ -165,7 +165,7 @@ describe('a file of Kernel Tuner', () => {
         '1: a parameter may not be called "__proto__"',
       '{"results":[3]}': '1: result 0 is 3, not an object',
       '{"results":[{"configuration":{"a":1}}],\n"cache":{"1":{}}}':
-        '2: the file has several of "cache", "results" and "data". It must have one of them',
+        '2: the file has several of "cache", "results" and "data". It must have only one of them',
       [`{"results":[{"configuration":{"a":1},"measurements":[${ofUnit}]}]}`]:
         '1: the unit of time is "fortnights", not one of ms, s, us, ns',
       '{"tune_params_keys":["a"],\n"cache":{"1":{"a":1,"time":1}\n;':

@@ -185,7 +185,7 @@ it('missing evidence is reported once for a list of times', () => {
   const marks = [ada, fetched, mixed].map((one) => evidenceGaps([one]));
   const expected = ['no evidence', 'no evidence: dynamic fetch', 'no evidence: 2 of 2 mappings'];
   expect(marks.map((gaps) => gaps?.mark)).toEqual(expected);
-  const text = /measurements are known of RTX 4090; of designs with dynamic fetch on V100\./;
+  const text = /measurements are known of RTX 4090, or of designs with dynamic fetch on V100\./;
   expect(evidenceGaps([ada, fetched])).toMatchObject({ mark: 'no evidence: 1 of 2 devices', text });
 });
 

@@ -16,14 +16,14 @@ export function addNew(program: Command, { terminal, places, withEngine }: Comma
     )
     .option(
       '--device <ids...>',
-      `devices by their identifiers, as devices list prints them (default: ${USUAL_DEVICE}, or with --spmv the devices of the example)`,
+      `devices by their identifiers, as devices list prints them (default: ${USUAL_DEVICE}, or with --spmv those of the example spmv-implementations)`,
     )
     .option('--spmv', 'for a sparse matrix: compare eight kernels that multiply it by a vector', false)
     .addHelpText(
       'after',
       `
 Unknown properties of the kernel get usual values, marked as assumed. FILE.csv#COLUMN names a column of a table.
-With --json: {study, units, mean, max, devices, note}; note is left out if a file can be read in one way only.`,
+With --json: {study, units, mean, max, devices, note}; note, if there is one, says how the file was read.`,
     )
     .action((file: string, options: GlobalOptions & StudyOfLengths) =>
       withEngine(options, async (engine) => {

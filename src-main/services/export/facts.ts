@@ -227,7 +227,7 @@ function coresReasons(view: RunView, row: RankRow, cpu: CpuDevice, { parts, time
   const { gridBlocks: cores, balancing } = row.design;
   const sentences = [
     `${percent(parts.idealWork / timeMs)} of the time is needed to transfer all bytes at the full bandwidth. ${percent(parts.latency / timeMs)} comes from too few cores to use this bandwidth, and ${percent(Math.max(0, parts.imbalance) / timeMs)} from cores that wait for the core with the largest transfer.`,
-    `That core transfers ${row.aggregateLoss.toFixed(3)} times as much as the mean. ${counted(saturatingCores(cpu), 'core')} can use the full bandwidth if each is busy to the end.`,
+    `That core transfers ${row.aggregateLoss.toFixed(3)} times as much as the average core. ${counted(saturatingCores(cpu), 'core')} can use the full bandwidth if each is busy to the end.`,
   ];
   const along = alongAxis(view, row.designIndex, AXIS.launch);
   const others = view.ranking.axes.launch.flatMap(({ kind, value }, at) =>

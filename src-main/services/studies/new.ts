@@ -72,7 +72,7 @@ function workloadText(lengths: string, folder: string): Result<string> {
   // A name may contain `#`, so an existing file counts before a file and its columns.
   const [path, columns] = existsSync(name) ? [name, ''] : [name.replace(/#.*/s, ''), /#.*/s.exec(name)?.[0] ?? ''];
   if (!existsSync(path)) return ok(lengths);
-  if (!statSync(path).isFile()) return badInput(`${path} is a folder or a device. Specify a file.`);
+  if (!statSync(path).isFile()) return badInput(`${path} is a folder or a special file. Specify a regular file.`);
   const there = relative(folder, resolve(path)).replaceAll('\\', '/');
   const isMatrix = kind === 'mtx' || (kind === undefined && /\.mtx(\.gz)?$/i.test(path));
   return ok(`${formatWorkload({ kind: isMatrix ? 'mtx' : 'file', path: there })}${columns}`);
