@@ -61,7 +61,7 @@ function withoutOlder(kernel: Raw): Raw {
   return ofKept.length > 0 ? { ...kept, origins: Object.fromEntries(ofKept) } : kept;
 }
 
-/** Loads that start a unit find their page known. Those of an iteration do, too, if the kernel lists its accesses. */
+/** Loads at the start of a unit are from known pages, and so are those of an iteration whose accesses are listed. */
 const getLoadRatio = (phase: PhaseName, { accesses }: Raw): number =>
   phase === 'unit' && accesses === undefined ? 1 / NEAR_PAGE_LATENCY : 1;
 

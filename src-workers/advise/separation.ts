@@ -45,8 +45,8 @@ export function errorParts(
 
 /**
  * Draws times with errors: for each sample, a time for each design. Samples come in pairs with opposite errors, so that
- * the errors of every design have the mean 0 in ln(time). No launch takes less than `leastMs`, and a time that is not
- * longer says nothing about the work, so it has no error.
+ * the errors of every design have the mean 0 in ln(time). No launch takes less than `leastMs`, and a predicted time of
+ * at most `leastMs` does not depend on the work, so it has no error.
  * @param timeMs for each draw of the inputs, a time for each design
  */
 export function withErrors(

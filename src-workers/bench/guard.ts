@@ -42,7 +42,7 @@ process.once('disconnect', () => {
 });
 process.on('message', ({ id, start }) => {
   if (!start) return running.has(id) && kill(running.get(id));
-  // Without this callback, an error of sending would end the guard before it kills the program.
+  // Without this callback, a failed send would end the guard before it kills the program.
   const tell = (report) => process.connected && process.send({ id, report }, () => {});
   const failed = ({ code, message }) => tell({ error: { code, message } });
   const { program, args, cwd, env } = start;

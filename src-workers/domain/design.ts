@@ -132,7 +132,7 @@ export function designText(design: Design): string {
 
 const LAUNCH_AXES = 'axes.unitsPerThread, axes.gridBlocks or axes.blocksPerMultiprocessor';
 
-/** `change` names the fields of a study that decide. The positions are stored, so they must not change. */
+/** `change` names the fields of a study to change. Positions in this list are stored, so they must stay. */
 export const INVALID_REASONS = [
   { code: 'valid', text: 'valid', change: '' },
   { code: 'block-threads', text: 'more threads per block than the device allows', change: 'axes.blockThreads' },
@@ -204,7 +204,7 @@ const MAX_SAID_REASONS = 3;
 
 /**
  * Says why no design is valid, and what to change.
- * @param tally number of designs by the code of their reason
+ * @param tally number of designs for each entry of `INVALID_REASONS`
  */
 export function noneValidText(where: string, tally: ArrayLike<number>): string {
   const found = INVALID_REASONS.map((reason, code) => ({ ...reason, count: tally[code] }))

@@ -21,9 +21,9 @@ export interface DeviceLimits {
 }
 
 /**
- * Latency of a load from a known page divided by the latency of the device, which was measured at random addresses in 1
- * GB and so includes address translation: 296 of 496 cycles on Turing (Jia et al., 2019, arXiv:1903.07486; sources of
- * the catalogue). Assumed for every device.
+ * Latency of a load from a known page, whose translation is cached, divided by the latency of the device, which was
+ * measured at random addresses in 1 GB and so includes translation: 296 of 496 cycles on Turing (Jia et al., 2019,
+ * arXiv:1903.07486; sources of the catalogue). Assumed for every device.
  */
 export const NEAR_PAGE_LATENCY = 0.6;
 

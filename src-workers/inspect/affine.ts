@@ -119,7 +119,7 @@ export function computeSums(graph: Graph, loop: Loop, { passes, block, all: writ
     if (!loop.tails.every((tail) => passes(block.get(writer)!, tail))) return null;
     const end = writtenBy(writer, name, block.get(writer)!);
     const by = plus(end, named(start), -1);
-    // A 64-bit index is computed from a 32-bit index in each pass, so both are equal at the start and end of a pass.
+    // If each pass computes a 64-bit index from a 32-bit index, both are equal at the start and end of a pass.
     const [twin] = [...end.terms.keys()].filter((one) => one.startsWith(START) && one !== start);
     const wrote = twin === undefined ? undefined : lastInLoop(twin.slice(START.length));
     const alike =

@@ -13,7 +13,7 @@ export interface KernelPhases {
   readonly sharing: Sharing;
   /**
    * Whether an iteration needs the previous result, so that every thread that shares the unit runs all iterations:
-   * `decides` if the end of the loop or a load depends on that result, `remains` if it is only read after the loop.
+   * `decides` if the end of the loop or a load depends on that result, otherwise `remains`.
    */
   readonly serial: keyof Waiting | null;
   readonly accesses: readonly MemoryAccess[];

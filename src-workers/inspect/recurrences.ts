@@ -1,9 +1,9 @@
 import { leaves, without, type Graph, type Loop } from './graph.ts';
 import { splitOperation, type Instruction } from './instruction.ts';
 
-/** Where a loop needs a value that waits; see `findWaiting`. */
+/** What needs a value for which iterations wait; see `findWaiting`. */
 export interface Waiting {
-  /** The end of the loop depends on the value, or the value was loaded from a place that depends on it. */
+  /** The end of the loop depends on the value, or each is loaded from an address that depends on the one before. */
   readonly decides: boolean;
   /** Another value is read after the loop, or stored. */
   readonly remains: boolean;
@@ -116,7 +116,7 @@ function followValues(
   return { sources, changes };
 }
 
-/** Returns the place of the last of some ascending numbers that is less than a limit; -1 if there is none. */
+/** Returns the index of the last of some ascending numbers that is less than a limit; −1 if there is none. */
 function placeBefore(numbers: readonly number[], limit: number): number {
   let [low, high] = [0, numbers.length];
   while (low < high) {
@@ -168,7 +168,7 @@ function findCycles(sources: Sources): readonly ReadonlySet<number>[] {
 
 /**
  * How a value of the cycle enters an instruction of the cycle. `order`: minima and maxima, comparisons of order, and
- * selections by them; `turn`: with the other sign; `mask`: an `and`; `null`: in any other way, or in several ways.
+ * selections by them; `turn`: with the opposite sign; `mask`: an `and`; `null`: in any other way, or in several ways.
  */
 type Kind = 'move' | 'add' | 'turn' | 'multiply' | 'order' | 'equal' | 'logic' | 'mask' | 'left' | 'right' | 'wrap';
 interface Step {
@@ -177,17 +177,17 @@ interface Step {
   readonly steady: boolean;
 }
 
-/** Kinds that can be combined with each other: any part of the iterations is one operation of this kind. */
+/** Sets of kinds whose steps combine: those of any number of consecutive iterations are one operation of the set. */
 const DIVISIBLE: readonly ReadonlySet<Kind>[] = (
   [['add'], ['multiply'], ['order'], ['logic', 'mask'], ['left'], ['right']] as const
 ).map((kinds) => new Set<Kind>(['move', ...kinds]));
-/** Kinds of a counter, such as the index `k = (k + 1) % n`, if all other operands are steady. */
+/** Kinds of the steps of a counter, such as `k = (k + 1) % n`, if the other operands of these steps are steady. */
 const COUNTS = new Set<Kind>(['move', 'add', 'turn', 'order', 'equal', 'mask', 'wrap']);
 
 function isDivisible(steps: readonly Step[], decides: boolean): boolean {
   const all = (kinds: ReadonlySet<Kind>): boolean => steps.every(({ kind }) => kind !== null && kinds.has(kind));
   if (all(COUNTS) && steps.every(({ steady }) => steady)) return true;
-  // No thread knows the end of `while (x) x /= 2` before it has the product of all iterations before.
+  // No thread knows the end of `while (x) x /= 2` before it has the product of all earlier iterations.
   if (decides && steps.some(({ kind }) => kind === 'multiply' || kind === 'right')) return false;
   return DIVISIBLE.some(all);
 }

@@ -124,7 +124,7 @@ const isUnknown = ({ type, expected }: v.BaseIssue<unknown>): boolean =>
 
 const keyOf = ({ path }: v.BaseIssue<unknown>): string => String(path?.at(-1)?.key ?? '');
 
-/** A misspelled field is also missing by its right name, but its own name says more. */
+/** A misspelled field is reported twice: as an unknown field, which says more, and as a missing one. */
 const mostTelling = ([first, ...others]: readonly v.BaseIssue<unknown>[]): v.BaseIssue<unknown> =>
   others.find((issue) => isUnknown(issue) && meantName(keyOf(issue), [keyOf(first)]) !== null) ?? first;
 

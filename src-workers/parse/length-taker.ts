@@ -38,7 +38,7 @@ export const WRONG_LINES = '. Correct or remove such lines';
 
 export interface CountColumn {
   readonly name: string;
-  /** The column of lengths, if only the name of the other column says that it has counts; otherwise `null`. */
+  /** Name of the column of lengths, if the column of counts was found by its name; `null` if the user chose it. */
   readonly guessedBeside: string | null;
 }
 

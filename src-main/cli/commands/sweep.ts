@@ -142,7 +142,7 @@ export async function reportSweep(
   terminal.say(`Assumed for ${recommended.row.device}: ${assumedPhrase(recommended.inputs)}.`);
 }
 
-/** The run is saved, but the command fails, so that a script does not continue with a run without designs. */
+/** The run is saved, but the command fails, so that a script does not continue without a valid design. */
 function noneValid(runId: number, { devices, invalid }: BestDesigns): FailureError {
   const tally = INVALID_REASONS.map(({ code }) => invalid.find(({ reason }) => reason === code)?.count ?? 0);
   const text = noneValidText(listText(devices.map(({ name }) => name)), tally);

@@ -47,7 +47,7 @@ export interface Predictions {
   known(device: AdvisedDevice): DevicePrediction | null;
   /** Throws if the turn ends. The next call can reuse the laws that were made by then. */
   of(devices: readonly AdvisedDevice[], look: Extent, turn: AbortSignal): Promise<readonly DevicePrediction[]>;
-  /** Counts the designs of the devices together, by the code of their reason why they are invalid. */
+  /** Counts the designs of all these devices together, for each entry of `INVALID_REASONS`. */
   reasons(devices: readonly AdvisedDevice[], turn: AbortSignal): Promise<readonly number[]>;
 }
 

@@ -27,7 +27,7 @@ import { describeDesign } from '../../../src-workers/predict/designs.ts';
 
 export interface RecommendOptions {
   readonly deviceId?: string | undefined;
-  /** A design's number in the study's space. If it is on another device, the same design on this device is compared. */
+  /** Number of the design to compare with. It is compared on the recommended device, whatever its own device is. */
   readonly baseline?: number | null | undefined;
   /** The design to explain instead of the picked one: a number in the study's space, on any device. */
   readonly design?: number | undefined;

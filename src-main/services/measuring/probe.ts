@@ -132,7 +132,7 @@ async function runRound(
     return ok(null);
   });
   if (!ran.ok) return ran;
-  // A missing program is missing in the measurement, too. A device that was lost may answer again.
+  // If the probe finds no program, the measurement will not find it either. But a lost device may answer again.
   const missing = plan.program && records.map(({ record }) => record).find(({ type }) => type === 'lost');
   return missing?.type === 'lost' ? notFound(`${missing.message}.`) : ok(probeTimes(unitsOf(plan), records));
 }

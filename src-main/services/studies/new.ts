@@ -14,14 +14,14 @@ export interface StudyOfLengths {
   /** The lengths: a file relative to the working folder, or text in the workload grammar. */
   readonly lengths: string;
   readonly units?: number;
-  /** The default is an A100, or with `spmv` the devices of the example. */
+  /** The default is an A100, or with `spmv` the devices of the example that `spmvOf` reads. */
   readonly device?: readonly string[];
   readonly spmv?: boolean;
 }
 
 export interface WrittenStudy {
   readonly units: number;
-  /** Mean and maximum of these units, which may be only the first of the lengths. */
+  /** Mean and maximum length of these units, which may have only the first of the lengths. */
   readonly mean: number;
   readonly max: number;
   readonly devices: readonly string[];
@@ -66,10 +66,10 @@ export async function writeNewStudy(
   return ok({ units, mean, max, devices: valid.value.devices, ...(note && { note }) });
 }
 
-/** Returns the workload relative to the folder of the study. Text that names no file here stays as it is. */
+/** Returns the workload with the path of its file from the folder of the study. Text that names no file is kept. */
 function workloadText(lengths: string, folder: string): Result<string> {
   const [, kind, name] = /^(?:(file|mtx):)?(.*)$/s.exec(lengths)!;
-  // A name may contain `#`, so an existing file counts before a file and its columns.
+  // A name may contain `#`, so the text is tried as a whole name before it is split into a name and columns.
   const [path, columns] = existsSync(name) ? [name, ''] : [name.replace(/#.*/s, ''), /#.*/s.exec(name)?.[0] ?? ''];
   if (!existsSync(path)) return ok(lengths);
   if (!statSync(path).isFile()) return badInput(`${path} is a folder or a special file. Specify a regular file.`);

@@ -36,7 +36,7 @@ const SPMV_EXAMPLE = 'spmv-implementations.json';
 export async function spmvOf(resourceFolder: string, { name, lengths, rows, columns }: Matrix): Promise<Result<Study>> {
   const example = await readStudyFile(join(resourceFolder, EXAMPLES_FOLDER, SPMV_EXAMPLE));
   if (!example.ok) return example;
-  // The example lies beside its schema, but the new study does not.
+  // The path of the schema is relative to the folder of the example, which is not that of the new study.
   const { $schema: _schema, ...study } = example.value.study;
   const footprintBytes = Math.max(1, columns) * ELEMENT_BYTES;
   const withVector = <Kernel extends KernelChange>(kernel: Kernel): Kernel => ({

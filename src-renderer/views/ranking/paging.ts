@@ -1,6 +1,6 @@
 /** Scrolls through more rows than a browser can display at full height, and decides which pages to keep. */
 
-/** Browsers clip elements taller than about 16 million px. Longer lists have this height and a compressed scrollbar. */
+/** Browsers clip elements taller than about 16 million px. Lists are at most this high, with a compressed scrollbar. */
 export const MAX_SCROLL_PX = 12_000_000;
 
 export interface Geometry {

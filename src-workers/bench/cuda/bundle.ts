@@ -58,7 +58,7 @@ export function planLine(plan: BenchPlan, source: PlanSource | null): PlanLine {
 
 type ReadText = (name: string) => Promise<string>;
 
-/** Throws if the text names a value that is not there: the text and the code then do not fit each other. */
+/** Throws if the text has a placeholder for which there is no value, because text and code then do not match. */
 const filled = (text: string, values: Readonly<Record<string, string | number>>): string =>
   text.replaceAll(/@([A-Z_]+)@/g, (place, name: string) => {
     if (!(name in values)) throw new Error(`A text of the bundle has ${place}, which has no value.`);

@@ -59,7 +59,7 @@ export function parseResourceRemarks(text: string): KernelUsage[] {
   });
 }
 
-/** A file or an option may have one of these words in its name, and so may a warning about it: `my-error.cu(1)`. */
+/** Names of files and options may contain these words, and warnings quote such names: `my-error.cu(1)` is no error. */
 const ERROR = /(?<![\w./\\-])(error|fatal|undefined reference|cannot find)\b(?![./\\-]|\(\d)/i;
 
 /**

@@ -48,8 +48,8 @@ export function hasanModelSurfaces(
 }
 
 /**
- * Lists time, ms, and efficiency as in Fig. 2, for the launches in Table 2 (160 of the 2,496), and predicted minus
- * measured efficiency, percentage points.
+ * Lists, for the launches in Table 2 (160 of the 2,496): measured time, ms; measured efficiency, as in Fig. 2; and
+ * predicted minus measured efficiency, percentage points.
  */
 export function hasanMeasuredSurfaces(soft: PipelineParameters) {
   const blocks = HASAN_TABLE_2.map((row) => row.blocks);

@@ -60,8 +60,8 @@ export function getPace(candidate: GpuCandidate): Pace {
   const threads = isFamily
     ? device.threadGroupWidth
     : Math.min(shape.accessing.residentThreads, activeGroups * shape.threadGroupsPerGroup * device.threadGroupWidth);
-  // Launches of even shares, which have different numbers of items, and of few blocks, which share the bandwidth, do not
-  // share their pace.
+  // Even shares have a different number of items in every launch. Few blocks leave multiprocessors idle, and the others
+  // then have more bandwidth each. Such launches have a pace of their own.
   if (isShare || (!isFamily && workingBlocks < device.multiprocessors)) {
     const cost = makeRoundCost(candidate, rounds, threads, isFamily);
     return (candidate.pace = makePace(candidate, cost, rounds, activeGroups, isFamily));
@@ -81,7 +81,7 @@ export function getPace(candidate: GpuCandidate): Pace {
   }));
 }
 
-/** Whether a launch consists of iterations that move no data. */
+/** Whether a launch consists only of iterations, and these move no data. */
 function isPlain({ predictor: { paces }, balancing, shape, threadsPerUnit }: GpuCandidate): boolean {
   if (!paces.hasNoPhases || shape.bytesPerIteration > 0 || shape.threadGroupsPerGroup > 1) return false;
   return !isEvenShare(balancing) && (threadsPerUnit === 1 || !paces.combines);

@@ -125,8 +125,8 @@ export function makeRoundCost(candidate: GpuCandidate, rounds: number, threads: 
 
 /**
  * Computes the mean latency of the loads that start a unit, divided by the latency of device memory, 0…1. Neighbours
- * are close in memory, so their pages are known and they share sectors: groups that start together wait for them, and
- * later rounds find most of them fetched. Half of the bytes count as reads.
+ * are close in memory, so their pages are known, and they share sectors: groups that start together wait for these
+ * sectors, and later rounds find most of them fetched. Half of the bytes count as reads.
  */
 function computeLoadLatency(
   { unit, refill }: KernelProfile,

@@ -284,7 +284,7 @@ function countRoundsEach(rounds: number, lookups: number): number {
 
 /**
  * Computes the depths of the groups of some blocks, block by block, for nested loops without setup. Groups start at
- * multiples of a divisor of n, usually of n itself, so the longest of each run of that many units is computed once.
+ * multiples of a divisor d of n, usually d = n, so the longest of each d consecutive units is computed only once.
  */
 function computeNestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32Array): Float64Array {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G } = dealing;
