@@ -299,7 +299,7 @@ class Lockstep:
     ) -> Recommendation:
         """Recommends one design for a study, a run or lengths, with the reason, its expected time and its assumptions.
 
-        Nothing is saved. For a study, it is the design with the least expected loss over the assumed inputs;
+        Nothing is saved. For a study, it is the design with the least expected regret over the assumed inputs;
         "uncertainty" says how sure that is, and what is worth knowing. For a run, it is the design in its ranking.
 
         device: only this device; for a study also a part of one, such as ``nvidia-h100-sxm5-80gb:66``. With lengths, it

@@ -221,7 +221,7 @@ const advice = {
   }).returns<Sensitivity>(),
   /**
    * Recommends a design when some inputs are unknown: the design with the least expected regret under draws of their
-   * laws. It also names the input that is most worth knowing. The default device is the fastest. The expected loss is
+   * laws. It also names the input that is most worth knowing. The default device is the fastest. The expected regret is
    * also given for the designs in `designs`.
    */
   'advice.uncertainty': procedure({
@@ -626,7 +626,7 @@ const others = {
     designIndex: v.optional(index),
     deviceId: v.optional(shortText),
     limit: v.optional(whole(1, MAX_LISTED), 100),
-    /** Adds the expected loss of each design, and its chance of being the best, in a format with `weighs`. */
+    /** Adds the expected regret of each design, and its chance of being the best, in a format with `weighs`. */
     weigh: v.optional(v.boolean()),
   }).returns<api.ExportDocument>(),
   /** Returns the next part of a document of `export.render`. Each part is available once, within a minute. */

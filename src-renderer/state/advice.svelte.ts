@@ -157,7 +157,7 @@ export class Advice {
     this.#followUncertainty();
   }
 
-  /** Requests the uncertainty of an exact answer. A design with a smaller expected loss becomes the answer. */
+  /** Requests the uncertainty of an exact answer. A design with a smaller expected regret becomes the answer. */
   #followUncertainty(): void {
     $effect(() => {
       const answer = this.#exact;

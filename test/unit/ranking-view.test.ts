@@ -164,7 +164,7 @@ describe('columns', () => {
     expect(texts('none')).toEqual(['1', '20', 'none', '1', '42']);
   });
 
-  it('show the expected loss of a weighed design, and times with the decimals of their list', () => {
+  it('show the expected regret of a weighed design, and times with the decimals of their list', () => {
     const all = available({ uncertain: true });
     const known = { expectedRegret: Math.log(1.04), chanceBest: 0.8 } as UncertainDesign;
     const context = { ...CONTEXT, uncertain: new Map([[7, known]]) };

@@ -34,7 +34,7 @@ export function addExport(program: Command, { terminal, withRuns }: CommandLine)
     .option('--top <count>', 'designs to list', positive, 100)
     .option(
       '--weigh',
-      `in ${listText(WEIGHING)}: also the expected loss of each design, and its chance of being the best`,
+      `in ${listText(WEIGHING)}: also the expected regret of each design, and its chance of being the best`,
     )
     .action((run: string, options: ExportOptions) =>
       withRuns(options, (engine) => exportCommand(engine, terminal, run, options)),
@@ -71,7 +71,7 @@ async function exportCommand(engine: Engine, terminal: Terminal, run: string, op
     );
   if (options.weigh && !WEIGHING.some((id) => id === options.format))
     throw badUsage(
-      `${options.format} has no column for the expected loss. Omit --weigh, or specify one of these formats: ${WEIGHING.join(', ')}.`,
+      `${options.format} has no column for the expected regret. Omit --weigh, or specify one of these formats: ${WEIGHING.join(', ')}.`,
     );
   const rendered = await call(engine, 'export.render', {
     runId: id,

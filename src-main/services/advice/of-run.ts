@@ -16,7 +16,7 @@ import { drawnText, unknownIn } from './unknown.ts';
 const known = new WeakMap<RunView['ranking'], Map<string, Promise<Result<RecommendedDesign | null>>>>();
 
 /**
- * Finds the design that exported documents of a run recommend: the one with the least expected loss over draws of the
+ * Finds the design that exported documents of a run recommend: the one with the least expected regret over draws of the
  * assumed inputs. Returns `null` if no design is valid.
  */
 export function recommendOfRun(
@@ -74,7 +74,7 @@ export function weighedPick({
     ? ''
     : ` If each assumed input has its usual value, design ${point.designIndex} is predicted to be faster.`;
   const weighed =
-    `Over ${draws} draws of ${drawnText(unknown)} and of the model's own errors, this design has the least expected loss, compared with the best design of each draw: ${lossText(robust.expectedRegret)}. ` +
+    `Over ${draws} draws of ${drawnText(unknown)} and of the model's own errors, this design has the least expected regret, compared with the best design of each draw: ${lossText(robust.expectedRegret)}. ` +
     `The chance that it is within ${percent(within)} of the best is ${chanceText(robust.chanceBest)}.${usual}`;
   return { designIndex, isPoint, weighed };
 }

@@ -35,8 +35,8 @@ import { DRAWS, unknownIn, unknownInput } from './unknown.ts';
 /** Number of draws by which the candidates are found. The designs of a group differ only in block and launch. */
 const FIRST_DRAWS = 6;
 /**
- * A group is dropped if it is the fastest in none of the first draws, and its expected loss (a logarithm of times)
- * exceeds the least expected loss by more than this.
+ * A group is dropped if it is the fastest in none of the first draws, and its expected regret (a logarithm of times)
+ * exceeds the least expected regret by more than this.
  */
 const FAR = Math.log(1.5);
 /** More block sizes and launches are tried for this many groups, with the inputs at their middle values. */

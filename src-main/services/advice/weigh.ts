@@ -8,14 +8,14 @@ import { createPredictions, runPredictions } from './predictions.ts';
 import { adviseRun } from './prepare.ts';
 import { uncertainty } from './uncertainty.ts';
 
-/** Compares designs with the best one of their device. A design that cannot run in some draw has no expected loss. */
+/** Compares designs with the best one of their device. A design that cannot run in some draw has no expected regret. */
 export async function weighedDesigns(
   context: Context,
   view: RunView,
   designs: readonly number[],
 ): Promise<Result<ReadonlyMap<number, UncertainDesign>>> {
   if (designs.length > MAX_WEIGHED)
-    return badInput(`Expected losses can be computed for at most ${MAX_WEIGHED} designs, not ${designs.length}.`);
+    return badInput(`Expected regrets can be computed for at most ${MAX_WEIGHED} designs, not ${designs.length}.`);
   const refused = tooLarge(view.ranking.axes);
   if (refused) return refused;
   const study = adviseRun(view);

@@ -113,7 +113,7 @@ describe('the recommendation in one line', () => {
     expect(plainSpaces(headline)).toBe(`${design}: ${said}`);
   });
 
-  it('states its certainty and the deciding input, and the expected loss if the certainty is low', () => {
+  it('states its certainty and the deciding input, and the expected regret if the certainty is low', () => {
     const said = (change: object) => plainSpaces(words.headline(answer, known(change), cuda));
     expect(said({ worthKnowing: [worth(0.05)] })).toBe(
       '4 threads per unit, blocks of 128: 1.62 × as fast as the plain design with one thread per unit, 80 % sure to be within 3 % of the best; decided by cooperation step κ, which is assumed.',
@@ -138,7 +138,7 @@ describe('the recommendation in one line', () => {
     expect([said(5, 5), said(null, 7)]).toEqual([undefined, undefined]);
   });
 
-  it('is followed by the input that reduces the expected loss most', () => {
+  it('is followed by the input that reduces the expected regret most', () => {
     const separation = { count: 40, what: 'block sizes', measure: 2, within: 0.01, designs: [5, 6, 7], sentence: '' };
     const steps = [
       null,
