@@ -86,10 +86,8 @@ describe('the plan that the CUDA program reads', () => {
     expect(words(file('lengths.u32'))).toEqual([...WORKLOAD.lengths]);
     expect(words(file('expected.u32'))).toEqual([...referenceResults(WORKLOAD.lengths)]);
     expect(words(file('order-2.u32'))).toEqual([...unwrap(unitOrder(WORKLOAD.lengths, { kind: 'full-sort' }, 8))]);
-    expect([words(file('blocks-1.u32')), words(file('blocks-3.u32'))]).toEqual([
-      [0, 1],
-      [1, 0],
-    ]);
+    expect(words(file('blocks-1.u32'))).toEqual([0, 1]);
+    expect(words(file('blocks-3.u32'))).toEqual([1, 0]);
     const loopObjects = ['u1', 'u4-24', 'u1-24', 'u8'].map((variant) => `unit-loop-${variant} unit-loop.cu`);
     expect(objects.map(({ name, source }) => `${name} ${source}`)).toEqual(['main main.cu', ...loopObjects]);
     const { flags } = objects[2];

@@ -159,6 +159,9 @@ describe('the table of a comparison', () => {
   });
 });
 
+const oneLaunch = { threadsPerUnit: [2], blockThreads: [128], blocksPerMultiprocessor: [4] };
+const ONE_DESIGN = smallStudy({ devices: devices.slice(0, 1), axes: oneLaunch });
+
 it('two runs differ in the changed fields, and are equal to themselves', async () => {
   const base = smallStudy({ devices });
   const other = await bench.run({ ...base, kernel: { ...base.kernel, serialFraction: 0.2 } });
@@ -166,26 +169,22 @@ it('two runs differ in the changed fields, and are equal to themselves', async (
   expect(diff.fields).toEqual([{ field: 'kernel.serialFraction', left: '0.05', right: '0.2' }]);
   expect(diff.best.map(({ leftMs, rightMs }) => rightMs! >= leftMs!)).toEqual([true, true, true]);
   expect(diff.spearman).toBeLessThan(1);
-  const self = await call('runs.diff', { leftId: runId, rightId: runId });
-  expect(self).toMatchObject({ fields: [], spearman: 1 });
+  expect(await call('runs.diff', { leftId: runId, rightId: runId })).toMatchObject({ fields: [], spearman: 1 });
   // They have no ranking if there is a single design, and cannot be compared if their spaces differ.
-  const axes = { threadsPerUnit: [2], blockThreads: [128], blocksPerMultiprocessor: [4] };
-  const one = await bench.run(smallStudy({ devices: devices.slice(0, 1), axes }));
+  const one = await bench.run(ONE_DESIGN);
   expect((await call('runs.diff', { leftId: one, rightId: one })).spearman).toBeNaN();
   expect((await call('runs.diff', { leftId: one, rightId: runId })).spearman).toBeNull();
 });
 
 it('two runs name their changes if they follow one another, and say whether kernel and work are the same', async () => {
-  const axes = { threadsPerUnit: [2], blockThreads: [128], blocksPerMultiprocessor: [4] };
-  const study = smallStudy({ devices: devices.slice(0, 1), axes });
-  const { id } = await call('studies.save', { study });
-  const run = async (change: Partial<typeof study>) => {
-    await call('studies.save', { id, study: { ...study, ...change } });
+  const { id } = await call('studies.save', { study: ONE_DESIGN });
+  const run = async (change: Partial<typeof ONE_DESIGN>) => {
+    await call('studies.save', { id, study: { ...ONE_DESIGN, ...change } });
     const { runId: started } = await call('runs.start', { studyId: id });
     return (await call('runs.wait', { id: started })).id;
   };
-  const other = { ...study.kernel, serialFraction: 0.2 };
-  const wider = { ...study.axes, blockThreads: [128, 256] };
+  const other = { ...ONE_DESIGN.kernel, serialFraction: 0.2 };
+  const wider = { ...ONE_DESIGN.axes, blockThreads: [128, 256] };
   const changed = [{}, { name: 'Renamed' }, { kernel: other }, { axes: wider }];
   const runs: number[] = [];
   for (const change of changed) runs.push(await run(change));

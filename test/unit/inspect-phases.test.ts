@@ -133,12 +133,8 @@ describe('phases of PTX', () => {
     const sharing = ['nested8', 'spmv1', 'flatone1', 'blockrow', 'shared4'].map((entry) => readEither(entry).sharing);
     expect(sharing).toEqual(['deal', 'deal', 'split', 'deal', 'split']);
     const noted = (entry: string) => /\d+ threads|neither a load|$/.exec(read(LOOPS, entry).notes.join(' '))![0];
-    expect(['nested8', 'nested32', 'spmv1', 'nested1'].map(noted)).toEqual([
-      '8 threads',
-      '32 threads',
-      '',
-      'neither a load',
-    ]);
+    const notes = ['8 threads', '32 threads', '', 'neither a load'];
+    expect(['nested8', 'nested32', 'spmv1', 'nested1'].map(noted)).toEqual(notes);
   });
 
   it('does not mistake a branch for the end of a unit if the unit continues', () => {

@@ -10,7 +10,7 @@ import { inspectKernel, sourceName, type Asked, type KernelTexts } from '../../s
 import { fitLengths } from '../../src-workers/inspect/lengths.ts';
 import { lossMoments } from '../../src-workers/models/imbalance/closed-form.ts';
 import { resolveWorkload } from '../../src-workers/parse/grammar.ts';
-import { dataText } from '../data.ts';
+import { dataText, encode } from '../data.ts';
 
 const PTX = dataText('inspect/kernels.ptx');
 const read = (texts: KernelTexts, asked: Asked = {}): Inspection => unwrap(inspectKernel('file', texts, asked));
@@ -68,10 +68,9 @@ $L1:
 
   it('divides an unrolled loop by the step of its counter, by a given number, and by its marks', () => {
     const csr = read({ ptx: PTX }, { entry: 'csr' });
-    const main = chosenOf(csr);
     // Four iterations have 12 loads, 12 multiplications, the counters of two arrays, two comparisons and the branch.
     const quarter = { instructionsPerIteration: 7.25, unrolled: 4, byClass: { fp32: 1 }, dependentLoads: 0.5 };
-    expect(main).toMatchObject(quarter);
+    expect(chosenOf(csr)).toMatchObject(quarter);
     expect(csr.notes.join(' ')).toContain('loop 1, with 12 instructions');
     const asked = chosenOf(read({ ptx: PTX }, { entry: 'csr', iterationsPerLoop: 2 }));
     expect(asked).toMatchObject({ instructionsPerIteration: 14.5, unrolled: 2 });
@@ -90,9 +89,8 @@ $L1:
     const loop = chosenOf(read({ ptx: PTX }, { entry: 'branches' }));
     // There are 7 instructions up to the branch and 5 at the end. The left side has 6 and 1 more, and the right side
     // has 9. PTX also has a branch that machine code removes.
-    expect(loop.instructionsPerIteration).toBe(7 + 1 + 6 + 10 + 5);
-    expect(loop.shortestPath).toBe(7 + 1 + 6 + 5);
-    expect(loop.dependentLoads).toBe(1);
+    const paths = { instructionsPerIteration: 7 + 1 + 6 + 10 + 5, shortestPath: 7 + 1 + 6 + 5 };
+    expect(loop).toMatchObject({ ...paths, dependentLoads: 1 });
   });
 
   it('counts a load that a branch needs like one that an address needs', () => {
@@ -122,9 +120,8 @@ $L1:
     const several = inspectKernel('kernels.ptx', { ptx: PTX }, {});
     expect(several).toFail('bad-input');
     expect(JSON.stringify(several)).toContain('collatz');
-    expect(inspectKernel('kernels.ptx', { ptx: PTX }, { entry: 'cs' })).toFail('not-found');
-    expect(inspectKernel('kernels.ptx', { ptx: PTX }, { entry: 'csr', arch: 'sm_80' })).toFail('not-found');
-    expect(inspectKernel('kernels.ptx', { ptx: PTX }, { entry: 'csr', loop: 3 })).toFail('not-found');
+    for (const absent of [{ entry: 'cs' }, { entry: 'csr', arch: 'sm_80' }, { entry: 'csr', loop: 3 }])
+      expect(inspectKernel('kernels.ptx', { ptx: PTX }, absent)).toFail('not-found');
   });
 });
 
@@ -233,21 +230,19 @@ describe('a profile', () => {
   });
 });
 
-it('detects files by their content', () => {
-  const kind = (name: string, text: string) => kernelFileKind(name, new TextEncoder().encode(text));
-  expect(kind('k.txt', PTX)).toBe('ptx');
-  expect(kind('k.txt', LISTED)).toBe('sass');
-  expect(kind('K.CU', '')).toBe('source');
-  expect(kind('log', "ptxas info    : Compiling entry function 'k' for 'sm_90'")).toBe('ptxas');
-  expect(kind('p.csv', '==PROF== x\n"ID","Kernel Name","CC"\n')).toBe('ncu');
-  expect(kind('k', '\x7fELF\x02')).toBe('cubin');
-  for (const [name, text] of [
-    ['lengths.csv', 'id,steps\n1,5\n'],
-    ['m.mtx', '%%MatrixMarket matrix'],
-    ['s.json', '{"lockstep": 1}'],
-  ])
-    expect(kind(name, text)).toBeNull();
-});
+it.each([
+  ['ptx', 'k.txt', PTX],
+  ['sass', 'k.txt', LISTED],
+  ['source', 'K.CU', ''],
+  ['ptxas', 'log', "ptxas info    : Compiling entry function 'k' for 'sm_90'"],
+  ['ncu', 'p.csv', '==PROF== x\n"ID","Kernel Name","CC"\n'],
+  ['cubin', 'k', '\x7fELF\x02'],
+  [null, 'lengths.csv', 'id,steps\n1,5\n'],
+  [null, 'm.mtx', '%%MatrixMarket matrix'],
+  [null, 's.json', '{"lockstep": 1}'],
+])('the kind of a file by its content: %s of %s', (kind, name, text) =>
+  expect(kernelFileKind(name, encode(text))).toBe(kind),
+);
 
 it('changes the known fields of a kernel, marks them as imported, and removes the fields that they replace', () => {
   const found = inspectedFields(read({ ptx: PTX }, { entry: 'chase' }));

@@ -195,8 +195,7 @@ describe('scatter', () => {
     });
     const at = (x: number, y: number) => ({ x, y });
     expect(scatter.labelPlaces([at(0, 0), at(50, 0)], 10)).toEqual([at(0, 15), at(50, -8)]);
-    const nearest = [14, 40].map((x) => scatter.nearestPoint([at(10, 10), at(16, 10)], x, 10, 12));
-    expect(nearest).toEqual([1, -1]);
+    expect([14, 40].map((x) => scatter.nearestPoint([at(10, 10), at(16, 10)], x, 10, 12))).toEqual([1, -1]);
   });
 });
 
@@ -298,21 +297,20 @@ describe('set-up', () => {
     expect(measuringInput(probes, null)).not.toHaveProperty('choose');
   });
 
+  const PLACE = { databaseFile: '/tmp/x.db', runId: 3, deviceId: null };
+  const PROGRAM = "--exec './program {threadsPerUnit} {blockThreads} {gridBlocks}'";
   it.each<[change: Partial<setup.MeasuringSetup>, place: object, options: string]>([
     [{}, {}, '--db /tmp/x.db --top 20'],
     [{ choose: 'spread', count: 5 }, { deviceId: 'gpu' }, '--db /tmp/x.db --device gpu --spread 5'],
     [{ choose: 'named', designs: [4, 7] }, {}, '--db /tmp/x.db --design 4 7'],
     [{}, { databaseFile: "/my data/it's.db" }, String.raw`--db '/my data/it'\''s.db' --top 20`],
   ])("has the command that measures the same designs with a user's program: %j", (change, place, options) => {
-    const where = { databaseFile: '/tmp/x.db', runId: 3, deviceId: null, ...place };
-    const program = "--exec './program {threadsPerUnit} {blockThreads} {gridBlocks}'";
-    expect(setup.ownProgramCommand({ ...SETUP, ...change }, where)).toBe(`lockstep bench 3 ${options} ${program}`);
+    const command = setup.ownProgramCommand({ ...SETUP, ...change }, { ...PLACE, ...place });
+    expect(command).toBe(`lockstep bench 3 ${options} ${PROGRAM}`);
   });
   it("has the command that tunes with a user's program", () => {
-    const place = { databaseFile: '/tmp/x.db', runId: 3, deviceId: null };
-    expect(setup.ownProgramCommand(SETUP, place, { budget: 40, withinPercent: 3 })).toBe(
-      "lockstep tune 3 --db /tmp/x.db --budget 40 --within 3 --exec './program {threadsPerUnit} {blockThreads} {gridBlocks}'",
-    );
+    const command = setup.ownProgramCommand(SETUP, PLACE, { budget: 40, withinPercent: 3 });
+    expect(command).toBe(`lockstep tune 3 --db /tmp/x.db --budget 40 --within 3 ${PROGRAM}`);
   });
 
   const GPU = { id: 'a', name: 'A100 SXM4 40 GB', kind: 'gpu' } as const;

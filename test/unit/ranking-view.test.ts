@@ -118,12 +118,8 @@ describe('columns', () => {
 
   it('with simulated times replace only the sparkline', () => {
     const placed = (replications: string | null, px: number) => {
-      const all = available({
-        ...varying('blockThreads', 'registerCap'),
-        replications,
-        ranked: 21_542,
-        units: 1_048_576,
-      });
+      const size = { ranked: 21_542, units: 1_048_576 };
+      const all = available({ ...varying('blockThreads', 'registerCap'), replications, ...size });
       const shown = all.filter(({ id }) => table.isShownAtFirst(id));
       return table.placeColumns(shown, 'both', px, 'timeMs').map(({ column }) => column.id);
     };
@@ -138,12 +134,9 @@ describe('columns', () => {
   it('show either values or differences, but never both for one figure', () => {
     const has = (mode: 'values' | 'differences') => {
       const ids = table.placeColumns(available(), mode, 5000, 'timeMs').map(({ column }) => column.id);
-      return [ids.includes('timeMs'), ids.includes('timeChange')];
+      return ids.filter((id) => id === 'timeMs' || id === 'timeChange');
     };
-    expect([has('values'), has('differences')]).toEqual([
-      [true, false],
-      [false, true],
-    ]);
+    expect([has('values'), has('differences')]).toEqual([['timeMs'], ['timeChange']]);
   });
 
   it('stay visible while a table of any width is sorted by them', () => {
@@ -268,15 +261,13 @@ describe('parts of a time', () => {
 describe('filters', () => {
   it('are described part by part', () => {
     const words = { block: 'block', thread: 'thread' };
-    const chips = filterChips(
-      {
-        threadsPerUnit: [2, 4],
-        timeMs: { from: 0, to: 4.53 },
-        gridBlocks: { from: 1000, to: UNBOUNDED },
-        registerCap: [null, 64],
-      },
-      words,
-    );
+    const filter = {
+      threadsPerUnit: [2, 4],
+      timeMs: { from: 0, to: 4.53 },
+      gridBlocks: { from: 1000, to: UNBOUNDED },
+      registerCap: [null, 64],
+    };
+    const chips = filterChips(filter, words);
     const said = chips.map(({ label, value }) => plainSpaces(`${label} ${value}`));
     expect(said).toEqual(['threads per unit 2, 4', 'cap none, 64', 'grid ≥ 1,000', 'time ≤ 4.530 ms']);
     expect(filterChips({}, words)).toEqual([]);
@@ -300,7 +291,6 @@ describe('filters', () => {
     expect(passingText(1204, undefined, run)).toBe('1,204 of 112,808 valid designs of 5 devices');
     expect(passingText(9, 'all', run)).toBe('9 of 122,880 designs of 5 devices; 10,072 of all designs cannot run');
     expect(passingText(1, 'valid', { ...run, valid: 1, devices: 1 })).toBe('1 of 1 valid design');
-    const ofBest = '7 of the best 10,000 of 2,000,000,000 designs of 5 devices';
-    expect(passingText(7, undefined, best)).toBe(ofBest);
+    expect(passingText(7, undefined, best)).toBe('7 of the best 10,000 of 2,000,000,000 designs of 5 devices');
   });
 });

@@ -63,13 +63,12 @@ function resultsOf(plan: PlanLine, sample: object = {}): string {
 
 it('clocks in a result file are kept with power, temperature and reasons, and predictions are made for the measured clock', async () => {
   const plan = await bundledPlan();
-  const sample = { clockMhz: 1260, memoryClockMhz: 10_501, powerW: 300.5, temperatureC: 71, throttleReasons: 5 };
-  const text = resultsOf(plan, sample)
+  const steady = { memoryClockMhz: 10_501, powerW: 300.5, temperatureC: 71, throttleReasons: 5 };
+  const text = resultsOf(plan, { clockMhz: 1260, ...steady })
     .replace('"properties":{', '"properties":{"pciBusId":"00000000:65:00.0",')
     .replace('"clockMhz":1260', '"clockMhz":1512');
   const { runId } = await importFile('clocks.jsonl', encode(text));
   const { cases, warnings } = await detailOf(runId);
-  const steady = { memoryClockMhz: 10_501, powerW: 300.5, temperatureC: 71, throttleReasons: 5 };
   expect(cases.map(({ conditions }) => conditions)).toEqual([
     { minClockMhz: 1260, maxClockMhz: 1512, ...steady },
     ...new Array(3).fill({ minClockMhz: 1260, maxClockMhz: 1260, ...steady }),

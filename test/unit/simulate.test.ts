@@ -69,8 +69,7 @@ describe('a launch by hand', () => {
     // At a constant rate, 1 iteration and then 5 take as long as 6, but not in floating-point arithmetic.
     const steady = new Float64Array(5).fill(0.3);
     expect(1 * 0.3 + 5 * 0.3).not.toBe(6 * 0.3);
-    const size = { multiprocessors: 2, residentBlocks: 2, groupsPerBlock: 2, gridBlocks: 6 };
-    const launch = launchOf({ ...size, cyclesPerIteration: steady });
+    const launch = { ...even, groupsPerBlock: 2, cyclesPerIteration: steady };
     const timeline = allocateTimeline(6);
     const depths = depthsOf([1, 6], [6, 6], [6, 6], [6, 6], [1, 1], [1, 1]);
     prepareDevice(launch, depths).run(seededRandom(1), timeline);
