@@ -130,8 +130,7 @@ describe('sweep', () => {
       expect(piped.out).toMatch(new RegExp(words));
     expect(piped.out).not.toMatch(/Not valid|Compared with the event simulation/);
     const [, ofDevices] = piped.out.split('\nThe best design of each device:\n');
-    const namesOfDevices = ofDevices.match(/A100 SXM4 40 GB|GeForce RTX 4090/g);
-    expect(namesOfDevices!.slice(0, 2)).toEqual(
+    expect(ofDevices.match(/A100 SXM4 40 GB|GeForce RTX 4090/g)!.slice(0, 2)).toEqual(
       bestOfDevices.map(({ device }) => (device.includes('4090') ? 'GeForce RTX 4090' : 'A100 SXM4 40 GB')),
     );
     const watched = await run(`sweep ${studyFile} --top 3 --verbose`, true);
@@ -270,8 +269,7 @@ describe('occupancy', () => {
     const { rows } = await json<{ rows: readonly { blocksPerSm: number }[] }>(`occupancy --batch ${golden}`);
     expect(rows.map(({ blocksPerSm }) => blocksPerSm)).toEqual(lines.map((line) => Number(line.split(',')[4])));
     await fails(1, `occupancy --batch ${write('bad.csv', 'a,b,c,d\n1,2,3,4\n')}`, /line 1: .*"a,b,c,d"/);
-    const negative = write('bad.csv', `${head}\n9.0,-1,3,4,0\n`);
-    await fails(1, `occupancy --batch ${negative}`, /line 2: block_threads .*"-1"/);
+    await fails(1, `occupancy --batch ${write('bad.csv', `${head}\n9.0,-1,3,4,0\n`)}`, /line 2: block_threads .*"-1"/);
   });
 });
 
@@ -476,8 +474,7 @@ it('devices can be listed, shown and compared, and those of your own added and d
   const mine = write('mine.json', { ...a100, id: 'mine', name: 'Mine' });
   expect(await json(`devices add ${mine}`)).toMatchObject({ id: 'mine' });
   expect(await json('devices show mine')).toMatchObject({ own: true });
-  const again = 'Replaced mine, a device of your own that had this id.\n';
-  expect(await printed(`devices add ${mine}`)).toBe(again);
+  expect(await printed(`devices add ${mine}`)).toBe('Replaced mine, a device of your own that had this id.\n');
   expect(await json(`import ${mine}`)).toMatchObject({ deviceId: 'mine', replaced: true });
   expect(await json('devices delete mine')).toEqual({ deviceId: 'mine', deleted: true });
   await fails(1, 'devices delete mine', /mine/);
@@ -616,9 +613,7 @@ describe('refused commands', () => {
     [2, `sweep ${studyFile} --colour`, /--colour/],
     [2, `sweep ${studyFile} --top 0`, /'0' is invalid.* whole number ≥ 1/],
     [2, `sweep ${studyFile} --best 999999999`, /from 1 to \d+\.$/m],
-  ] as const)('with status %i: %s', async (status, line, message) => {
-    await fails(status, line, message);
-  });
+  ] as const)('with status %i: %s', fails);
 });
 
 it('help names the files that commands read; help and version exit 0, no command 2', async () => {

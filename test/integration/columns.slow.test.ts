@@ -68,10 +68,8 @@ describe.skipIf(lacks('duckdb'))('DuckDB itself', () => {
     const wanted = new Map<string, readonly number[]>();
     for (const name of names) {
       const found = await rows(`select (${DUCKDB_COLUMNS[name][1]})::double from range(${ROWS})`);
-      wanted.set(
-        name,
-        Array.from(found, ([one]) => Number(one)),
-      );
+      const values = Array.from(found, ([one]) => Number(one));
+      wanted.set(name, values);
     }
     const columns = names.map((name) => `${DUCKDB_COLUMNS[name][0]} as ${name}`).join(', ');
     const nulls = 'if(range % 5 = 4, null, range % 13) as holes, if(range = 2, null, [range]) as missing';

@@ -399,14 +399,10 @@ describe('the program that launches a kernel', () => {
   if (i < n) held[threadIdx.x] = x[i], y[i] = __hmul(held[threadIdx.x], by);
 }\n`;
       writeFileSync(join(folder, 'half.cu'), half);
-      for (const [name, factor] of [
-        ['x', 1],
-        ['y', 2],
-      ] as const)
-        writeFileSync(
-          join(folder, `half-${name}`),
-          numbers('f16', (at) => at * factor),
-        );
+      for (const [name, factor] of Object.entries({ x: 1, y: 2 })) {
+        const values = numbers('f16', (at) => at * factor);
+        writeFileSync(join(folder, `half-${name}`), values);
+      }
       const halves = task((m) => {
         m.sources = ['half.cu'];
         m.arguments = [

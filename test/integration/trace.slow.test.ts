@@ -145,9 +145,7 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
     ['has room for no unit', ['--', ...run(150, 3, 64, 0, 0)], /^The program ended with exit code 1\. Its last line: lockstep\.cuh: LOCKSTEP_TRACE_UNITS: the number of units must be from 1 to 4294967294$/], // prettier-ignore
     ['is of no program', ['--', join(folder, 'absent')], /absent cannot be started \(no such file or folder, ENOENT\)/],
     ['never ends', ['--time-limit', '1', '--', 'sleep', '60'], /^sleep took longer than 1000 ms/],
-  ])('refuses a trace that %s', async (_what, args, words) => {
-    expect(await refused(...args)).toMatch(words);
-  });
+  ])('refuses a trace that %s', async (_what, args, words) => expect(await refused(...args)).toMatch(words));
 
   it('records nothing if lockstep trace does not run it', async () => {
     const [file, ...args] = run(150, 3, 64, 0);

@@ -45,19 +45,11 @@ describe('launches of known blocks', () => {
       const order = arbitraryOrder(gridBlocks, seed);
       const rate = kneeRate(300, issue, 3, 4, residentBlocks * groupsPerBlock);
       let b = 0;
-      const device = prepareDevice(
-        {
-          multiprocessors,
-          residentBlocks,
-          groupsPerBlock,
-          gridBlocks,
-          cyclesPerIteration: rate,
-        },
-        () => (out) => {
-          out.set(depths.subarray(order[b] * groupsPerBlock, (order[b] + 1) * groupsPerBlock));
-          b++;
-        },
-      );
+      const launch = { multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, cyclesPerIteration: rate };
+      const device = prepareDevice(launch, () => (out) => {
+        out.set(depths.subarray(order[b] * groupsPerBlock, (order[b] + 1) * groupsPerBlock));
+        b++;
+      });
       const simulated = device.run(seededRandom(1));
       const cycles = computePlacedCycles(placeBlocks(depths, groupsPerBlock, order), multiprocessors, rate);
       // The result is exact, but only for the multiprocessors that an estimate finds to be the slowest.

@@ -17,9 +17,7 @@ const textbook: fc.Arbitrary<{ law: Result<LengthLaw>; mean: number; variance: n
     return { law: laws.binomialLaw(n, p), mean: n * p, variance: n * p * (1 - p) };
   }),
   probability.map((p) => ({ law: laws.geometricLaw(p, FINE_CUT), mean: 1 / p, variance: (1 - p) / p ** 2 })),
-  real(0.01, 20_000).map((mean) => {
-    return { law: laws.poissonLaw(mean, FINE_CUT), mean, variance: mean };
-  }),
+  real(0.01, 20_000).map((mean) => ({ law: laws.poissonLaw(mean, FINE_CUT), mean, variance: mean })),
   fc.record({ r: real(0.05, 200), p: probability }).map(({ r, p }) => {
     return { law: laws.negativeBinomialLaw(r, p, FINE_CUT), mean: (r * (1 - p)) / p, variance: (r * (1 - p)) / p ** 2 };
   }),
@@ -138,12 +136,9 @@ describe('a lawOf from figures', () => {
       if (given.includes('sd')) expect(standardDeviation).toBeNear(known.sd, 0.01);
       if (given.includes('min')) expect(supportMin).toBe(known.min);
       if (given.includes('max')) expect(supportMax).toBe(known.max);
-      for (const [share, name] of [
-        [0.25, 'q1'],
-        [0.5, 'median'],
-        [0.75, 'q3'],
-      ] as const)
+      for (const [at, name] of (['q1', 'median', 'q3'] as const).entries())
         if (given.includes(name)) {
+          const share = (at + 1) / 4;
           // At least a share of `share` is up to the quartile, and at most this share is below the quartile.
           const upTo = found.support.reduce((sum, x, i) => sum + (x <= known[name] ? found.probability[i] : 0), 0);
           const below = found.support.reduce((sum, x, i) => sum + (x < known[name] ? found.probability[i] : 0), 0);
@@ -169,8 +164,7 @@ describe('a lawOf from figures', () => {
     const geometric = unwrap(geometricLaw(1 / 20));
     for (const i of [0, 10, 60]) expect(probability[i] / geometric.probability[i]).toBeCloseTo(1, 3);
     expect(support[0]).toBe(1);
-    const even = lawOf({ min: 10, max: 30, mean: 20 });
-    for (const p of even.probability) expect(p).toBeCloseTo(1 / 21, 9);
+    for (const p of lawOf({ min: 10, max: 30, mean: 20 }).probability) expect(p).toBeCloseTo(1 / 21, 9);
   });
 
   it('has the given skewness, and keeps a longest length that the moments hardly allow', () => {

@@ -84,13 +84,7 @@ it.each([
     laws.categoricalLaw([{ length: 1, probability: 0.9 }]),
     'categorical(1:0.9): the probabilities sum to 0.9 instead of 1 (within 0.001)',
   ],
-  [
-    laws.categoricalLaw([
-      { length: 1, probability: 0.5 },
-      { length: 1, probability: 0.5 },
-    ]),
-    'given twice',
-  ],
+  [laws.categoricalLaw([1, 1].map((length) => ({ length, probability: 0.5 }))), 'given twice'],
   [laws.mixtureLaw([]), 'mixture(): the weights sum to 0 instead of 1 (within 0.001)'],
   [laws.empiricalLaw(new Map()), 'empirical: the total weight is 0. At least one length must have a weight above 0.'],
   [laws.empiricalLaw(new Map([[1, -1]])), 'empirical: count of length 1 must be a finite number ≥ 0, not -1'],

@@ -74,9 +74,8 @@ it('slices state what is cut, and where the baseline is, and draw a line over nu
 });
 
 describe('the distribution of all designs', () => {
-  const edgesMs = Float64Array.from({ length: 5 }, (_, i) => 2 ** i);
   const histogram: Histogram = {
-    edgesMs,
+    edgesMs: Float64Array.from({ length: 5 }, (_, i) => 2 ** i),
     counts: Int32Array.of(3, 0, 40, 7),
     best: 1,
     median: 4.5,

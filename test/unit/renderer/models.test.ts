@@ -162,11 +162,7 @@ describe('figures', () => {
     const figures = figuresOf('occupancy');
     const strong = table(figures, 'What each limit allows').filter((row) => row.strong);
     expect(strong.map(({ head }) => head)).toEqual(['Registers']);
-    const facts = [
-      ['occupancy', '50.0\u00a0%'],
-      ['blocks', '4'],
-      ['of 64 warps', '32'],
-    ];
+    const facts = Object.entries({ occupancy: '50.0\u00a0%', blocks: '4', 'of 64 warps': '32' });
     expect(blocksOf(figures)[1]).toMatchObject({ facts });
   });
   it('state how far the published equations miss the published table, and to what ours were fitted', () => {

@@ -70,10 +70,7 @@ describe('an edit that could not be saved', () => {
     kept = new Map();
     // Outside a page, the rune only needs to return its value.
     const itself = <T>(value: T) => value;
-    vi.stubGlobal(
-      '$state',
-      Object.assign(<T>(value: T) => value, { raw: itself }),
-    );
+    vi.stubGlobal('$state', Object.assign(itself, { raw: itself }));
     vi.stubGlobal('localStorage', {
       getItem: (key: string) => kept.get(key) ?? null,
       setItem: (key: string, value: string) => kept.set(key, value),

@@ -164,11 +164,8 @@ describe('a file that is imported into an example', () => {
 
   it('keeps the values of the file as imported, and later input of the user as given', () => {
     const named = (study: Study, found: object, name: string) => edit.withFound(study, found, { name }, null);
-    const { kernel, ...own } = named(
-      edit.asOwn(example('acts'), 'walk'),
-      { registersPerThread: 77 },
-      'ns::walk<float>',
-    );
+    const found = { registersPerThread: 77 };
+    const { kernel, ...own } = named(edit.asOwn(example('acts'), 'walk'), found, 'ns::walk<float>');
     expect(kernel.name).toBe('walk');
     expect(named(example('acts'), {}, 'walk').kernel.name).toBe(example('acts').kernel.name);
     expect(kernelOrigin(kernel, 'registersPerThread')).toBe('imported');

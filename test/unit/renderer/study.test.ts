@@ -182,12 +182,8 @@ describe('bars of the lengths', () => {
     expect(binsOf(unwrap(geometricLaw(0.05))).log).toBe(false);
     const { log, edges, probability, to, beyond } = binsOf(unwrap(zipfLaw(1.5, 100_000)));
     // Each short length has its own bar, and no bar has a larger probability than the likeliest length.
-    expect({ log, to, beyond, edges: [...edges.slice(0, 4)] }).toEqual({
-      log: true,
-      to: 100_000,
-      beyond: 0,
-      edges: [0.5, 1.5, 2.5, 3.5],
-    });
+    const expected = { log: true, to: 100_000, beyond: 0, edges: [0.5, 1.5, 2.5, 3.5] };
+    expect({ log, to, beyond, edges: [...edges.slice(0, 4)] }).toEqual(expected);
     expect(Math.max(...probability)).toBe(probability[0]);
     expect(probability.filter((p) => p > 0.001).length).toBeGreaterThan(30);
     // Units without an iteration have their own bar at the low end.
