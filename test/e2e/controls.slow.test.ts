@@ -68,8 +68,7 @@ test('runs have a menu by pointer and by keyboard, a bin, and a comparison', asy
   await page.keyboard.press('Escape');
 
   await page.keyboard.press('1');
-  const sigma = page.getByRole('spinbutton', { name: /serial/i }).first();
-  await enter(sigma, '0.0476190476');
+  await enter(page.getByRole('spinbutton', { name: /serial/i }).first(), '0.0476190476');
   await page.keyboard.press('Control+Enter');
   await predicted(page, 2);
   await page.keyboard.press('6');

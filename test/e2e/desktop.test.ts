@@ -103,8 +103,7 @@ test('a second start hands its study to the first and ends', async ({ desktop: {
     host.lockstep.onOpenFile((opened) => (host.opened = opened));
   });
   const second = spawn(command.file, [...command.args, file], { env: command.env, stdio: 'ignore' });
-  const code = await new Promise((resolve) => second.on('exit', resolve));
-  expect(code).toBe(0);
+  expect(await new Promise((resolve) => second.on('exit', resolve))).toBe(0);
   const opened = () => page.evaluate(() => (window as unknown as Opening).opened);
   await expect.poll(opened).toEqual({ fileName: 'second.json', text: '{"lockstep":1}' });
 });

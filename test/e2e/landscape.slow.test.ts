@@ -44,8 +44,7 @@ test('ranges and a map filter every view, by keys and pointer, and can be cleare
   await open(page, host, '#/landscape');
   await predicted(page, 1);
   const ranges = page.getByRole('group', { name: /^Ranges of the axes/ });
-  const ends = ranges.getByRole('slider');
-  await tabTo(ends.first());
+  await tabTo(ranges.getByRole('slider').first());
   // Tab stops once for all handles together, and the arrow keys move between them.
   await expect(ranges.locator('[tabindex="0"]')).toHaveCount(1);
   const block = ranges.getByRole('slider', { name: 'Block size, lower end' });
@@ -66,8 +65,7 @@ test('ranges and a map filter every view, by keys and pointer, and can be cleare
 
   const map = page.getByRole('application', { name: /^Predicted time over/ });
   const whole = page.getByRole('button', { name: /^\d\.\d ×/ });
-  const picture = map.locator('image');
-  const widthOf = async () => Number(await picture.getAttribute('width'));
+  const widthOf = async () => Number(await map.locator('image').getAttribute('width'));
   // Elements beside the map reduce its width when they arrive.
   await expect(page.getByRole('table', { name: 'The design against the baseline' })).toBeVisible();
   const before = await widthOf();

@@ -22,8 +22,7 @@ async function setUp(page: Page, count: number, repeats: number): Promise<void> 
   await fill(page, 'Warm-ups', 1);
 }
 async function fill(page: Page, name: string, value: number): Promise<void> {
-  const field = page.getByRole('spinbutton', { name, exact: true });
-  await enter(field, String(value));
+  await enter(page.getByRole('spinbutton', { name, exact: true }), String(value));
 }
 
 test('designs are measured despite cancelling and a reload, and show where the model errs', async ({ page, own }) => {

@@ -99,8 +99,7 @@ test('a link to no study says so, and an exported report has a map and needs no 
 
   await predicted(page, 1);
   await page.keyboard.press('8');
-  const save = page.getByRole('button', { name: /^Save/ });
-  await expect(save).toBeEnabled();
+  await expect(page.getByRole('button', { name: /^Save/ })).toBeEnabled();
   const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('s')]);
   const html = readFileSync(await download.path(), 'utf8');
   expect(html.length).toBeLessThan(1_000_000);

@@ -49,8 +49,7 @@ function measureInPage(page: Page, ending: Ending): Promise<BenchRecord[]> {
       const device = await adapter.requestDevice(measuringDeviceDescriptor(adapter));
       const info = describeWebGpu(adapter, device, { versions: { browser: 'test' }, processor: null });
       const lengths = Uint32Array.from({ length: 1200 }, (_, unit) => (unit * 7919) % 40);
-      const workload = { label: 'page', lengths, profile, traffic: null };
-      const plan: BenchPlan = { ...empty, workload };
+      const plan: BenchPlan = { ...empty, workload: { label: 'page', lengths, profile, traffic: null } };
       const stop = new AbortController();
       const records: BenchRecord[] = [];
       const take = (record: BenchRecord): void => {
@@ -82,6 +81,5 @@ test('a page reports the loss of its device, and stops when asked to', async ({ 
   await openPage(page);
   const lost = await measureInPage(page, 'destroy');
   expect(lost.map(({ type }) => type)).toEqual(['device', 'sample', 'sample', 'lost']);
-  const aborted = await measureInPage(page, 'abort');
-  expect(aborted.map(({ type }) => type)).toEqual(['device', 'sample', 'sample']);
+  expect((await measureInPage(page, 'abort')).map(({ type }) => type)).toEqual(['device', 'sample', 'sample']);
 });

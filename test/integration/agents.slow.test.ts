@@ -68,8 +68,7 @@ describe('the address of a Redis', () => {
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
-    const opened = await openOwner({ url: `redis://127.0.0.1:${port}` }, 'store');
-    expect(opened).toFail('not-found', message);
+    expect(await openOwner({ url: `redis://127.0.0.1:${port}` }, 'store')).toFail('not-found', message);
     server.close();
   });
 });

@@ -115,8 +115,7 @@ it.skipIf(lacks('g++'))('measures a C program that is built once for each block 
     expect(readdirSync(cache)).toHaveLength(builds);
   }
 
-  const compared = await call(engine, 'bench.compare', { id: run.id });
-  expect(compared.designs).toHaveLength(12);
+  expect((await call(engine, 'bench.compare', { id: run.id })).designs).toHaveLength(12);
 });
 
 it.skipIf(lacks('python3'))(

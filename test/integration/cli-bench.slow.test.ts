@@ -96,8 +96,7 @@ it('names the failure, and shows a failed run like any other', async () => {
   const shown = /Kind +bench of run 1[^]*State +failed: The measuring program[^]*Cases +3, 0 valid, 0 invalid/;
   expect((await run('runs', 'show', id)).out).toMatch(shown);
   fake({ failing: ['design-40'] });
-  const none = await measure('--design', '40');
-  expect(none).toMatchObject({ status: 1, out: /1 failed/ });
+  expect(await measure('--design', '40')).toMatchObject({ status: 1, out: /1 failed/ });
 });
 
 it('packs a measurement for a machine without Lockstep, as a folder or an archive', async () => {

@@ -44,8 +44,7 @@ describe.skipIf(lacks('optuna'))('Optuna itself', () => {
     const document = await bench.render(run, 'optuna', { limit: 30 });
     writeFileSync(join(folder, 'exported.py'), document.text);
     const file = join(folder, 'measured.sqlite');
-    const said = python(PROGRAM, 'sqlite', file);
-    const { trials, wanted, enqueued } = JSON.parse(said) as {
+    const { trials, wanted, enqueued } = JSON.parse(python(PROGRAM, 'sqlite', file)) as {
       readonly trials: readonly (readonly [string, Readonly<Record<string, unknown>>])[];
       readonly wanted: readonly object[];
       readonly enqueued: readonly (readonly [rank: number, predictedMs: number])[];

@@ -44,8 +44,7 @@ it('splits the loads of a triangle as 1, 3, 5, …, and gives half of the work i
 });
 
 it('a staircase loses bandwidth step by step as cores finish, and needs a bandwidth for every core', () => {
-  const steps = staircaseSteps(Float64Array.of(0, 10, 15, 30), Float64Array.of(40e6, 80e6, 40e6));
-  expect(steps).toEqual([
+  expect(staircaseSteps(Float64Array.of(0, 10, 15, 30), Float64Array.of(40e6, 80e6, 40e6))).toEqual([
     { fromMs: 0, toMs: 4, activeCores: 3, bandwidthGbS: 30 },
     { fromMs: 4, toMs: 8, activeCores: 1, bandwidthGbS: 10 },
   ]);
@@ -63,8 +62,7 @@ it('two phases split at the load of core K, and have no first phase when fewer c
   expect(twoPhases(cpu, loads, 'derived')).toEqual({ phase1Ms: 1.3, phase2Ms: 0.6, timeMs: 1.3 + 0.6 });
   // In the tabulated form, phase 1 moves 64 − 6 = 58 MB.
   expect(twoPhases(cpu, loads, 'tabulated').phase1Ms).toBe(1.45);
-  const few = twoPhases(cpu, Float64Array.of(20e6, 10e6), 'derived');
-  expect(few).toEqual({ phase1Ms: 0, phase2Ms: 2, timeMs: 2 });
+  expect(twoPhases(cpu, Float64Array.of(20e6, 10e6), 'derived')).toEqual({ phase1Ms: 0, phase2Ms: 2, timeMs: 2 });
   const times = Object.fromEntries(CONTENTION_MODELS.map(({ id }) => [id, contentionMs(id, cpu, loads)]));
   expect(times).toMatchObject({ 'full-contention': 3, 'no-contention': 1.5, 'no-imbalance': 1.6 });
   // The exact models agree on the max-rate curve, within one rounding error for each core.

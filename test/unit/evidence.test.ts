@@ -215,8 +215,7 @@ describe('launches of other kernels', () => {
   // The errors of the other data sets are compared in unit/tie-bands.
   it('are all judged with the data of their own files, and marked in their notes if they are our own and not held out', async () => {
     const all = unwrap(await judgeEvidence(folder, devices, {}));
-    const gpusOf = Object.fromEntries(all.map(({ id, gpus }) => [id, gpus]));
-    expect(gpusOf).toMatchObject({
+    expect(Object.fromEntries(all.map(({ id, gpus }) => [id, gpus]))).toMatchObject({
       hasan: [{ implementations: [{ count: 110, fourNumbers: null, nearest: null }] }],
       smite: [{ choice: null, implementations: [{ count: 15, p90Error: below(0.02) }] }],
       convolution: [{ column: 'A100' }, { column: 'MI250X' }],

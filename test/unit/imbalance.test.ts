@@ -220,6 +220,5 @@ it('granularity finds 8 units × 4 threads best for the Acts propagation, and ne
   // A whole thread group on one unit has no imbalance, but pays the full cost of the serial part.
   expect(rows[5]).toMatchObject({ meanLoss: 1, aggregateLoss: 1 });
   expect(Math.abs(costs[5] - 32 * costFactor(32, 1 / 21, 0))).toBeLessThan(1e-14);
-  const message = 'The width of a thread group must be a power of two, not 24.';
-  expect(() => granularityCurve(law, 24, 0, 0)).toThrow(message);
+  expect(() => granularityCurve(law, 24, 0, 0)).toThrow('The width of a thread group must be a power of two, not 24.');
 });

@@ -96,8 +96,7 @@ describe('probes', () => {
   it('are shown beside the values of the catalogue, if it has any, and say why they have no result', () => {
     const slots = probe('slots', { values: { blockSlots: 32, registers: [1, 2], oddity: 7 } });
     const schedulers = probe('schedulers', { values: { schedulers: 2 } });
-    const failed = probe('l2', { failure: 'no time left' });
-    expect(suites.probeRows([slots, schedulers, failed], A100)).toEqual([
+    expect(suites.probeRows([slots, schedulers, probe('l2', { failure: 'no time left' })], A100)).toEqual([
       { probe: 'slots', property: 'block slots', found: '32', catalogue: '32', agrees: true, note: '' },
       { probe: 'slots', property: 'oddity', found: '7', catalogue: '', agrees: null, note: '' },
       { probe: 'schedulers', property: 'schedulers', found: '2', catalogue: '4', agrees: false, note: '' },

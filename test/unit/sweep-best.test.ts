@@ -92,9 +92,8 @@ it.each(Object.keys(STUDIES))('the best designs of a space are the first of the 
     for (const part of inParts.toReversed()) {
       if (bounds[inParts.indexOf(part)] > all.limitMs()) continue;
       const kept = keepBest(wanted, all.limitMs(), part.count);
-      const found = searchPart(predictor, part, kept);
+      predicted += searchPart(predictor, part, kept);
       all.merge(kept.found());
-      predicted += found;
     }
     const { designs, columns } = all.found();
     const expected = ranked.slice(0, wanted).sort((a, b) => a - b);

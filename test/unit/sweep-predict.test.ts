@@ -80,8 +80,7 @@ describe('one design of a constant workload, by hand', () => {
     expect(parts.blockTail).toBeGreaterThan(0.3 * timeMs);
     expect(Object.values(parts).reduce((sum, part) => sum + part, 0)).toBeCloseTo(timeMs, 12);
     // A sixteenth of the blocks starts in a sixteenth of the time. Other work then takes longer than starting them.
-    const large = await predicted(study(512), [h100]);
-    expect(large.columns.timeMs[0]).toBeLessThan(columns.timeMs[0] / 4);
+    expect((await predicted(study(512), [h100])).columns.timeMs[0]).toBeLessThan(columns.timeMs[0] / 4);
   });
 
   it('sharing a unit between u threads takes φ(u) of an iteration', async () => {
@@ -205,8 +204,7 @@ describe('the reconvergence stack', () => {
     const factor = 1 + 864 / (3.981 * 20 * 40 * gpu('nvidia-k20').dependentIssueLatencyCycles);
     for (const m of [1, 4]) {
       const { predictor, columns } = await predicted(study('nvidia-k20', m));
-      const share = explainDesign(predictor, 0)!.parts.divergence / columns.timeMs[0];
-      expect(share).toBeNear(1 - 1 / factor, 0.01);
+      expect(explainDesign(predictor, 0)!.parts.divergence / columns.timeMs[0]).toBeNear(1 - 1 / factor, 0.01);
     }
   });
 

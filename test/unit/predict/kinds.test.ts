@@ -291,8 +291,7 @@ describe('a mixed design', () => {
     expect(Math.max(...timeline.activeMax.subarray(after))).toBeGreaterThan(0.9 * most);
     expect(Math.max(...timeline.activeMax)).toBeLessThanOrEqual(most + 1e-9);
     // The total time of the timeline is that of the replication that it shows.
-    const options = { seed: 3, halfWidth: 1e-9, maxReplications: 5 };
-    const { timesMs } = unwrap(simulateDesign(predictor, 0, options));
+    const { timesMs } = unwrap(simulateDesign(predictor, 0, { seed: 3, halfWidth: 1e-9, maxReplications: 5 }));
     expect(timeline.kernelMs + design.balancingMs).toBeNear(timesMs[0], 1e-12);
     expect(unwrap(simulateTimeline(predictor, 1, 3, 0)).launchStartMs).toEqual(Float64Array.of(0));
   });
