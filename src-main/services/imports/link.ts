@@ -4,6 +4,7 @@ import type { CaseResult, MeasuringDevice, PlanLine, PlanSource } from '../../..
 import type { NamedParameters } from '../../../src-workers/domain/design-names.ts';
 import { type Result, ok, badInput, conflict, notFound } from '../../../src-workers/domain/result.ts';
 import { spaceSize } from '../../../src-workers/domain/space.ts';
+import { sentenceCase } from '../../../src-workers/domain/terms.ts';
 import type { FileSweep } from '../../../src-workers/parse/kernel-tuner.ts';
 import { shown } from '../../../src-workers/parse/source.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
@@ -184,7 +185,7 @@ export async function linkedFile(
     exported,
     parameters,
   );
-  if (!found.ok) return isAsked ? found : unlinked(alone(sentence(found.error.message)));
+  if (!found.ok) return isAsked ? found : unlinked(alone(sentenceCase(found.error.message)));
   const { cases, device, designs, warnings } = found.value;
   const isOwnName = read.deviceName === null || read.deviceName === device.id;
   const { studyId, devices } = view.value.run;
@@ -210,4 +211,3 @@ export async function linkedFile(
 
 const leftOutText = (count: number): string =>
   `Lockstep exported this file. Configurations with predictions instead of measured times are left out: ${count.toLocaleString('en')}.`;
-const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
