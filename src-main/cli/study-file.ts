@@ -1,3 +1,4 @@
+import { isObject } from '../../src-workers/domain/json.ts';
 import { fail, type Result, badInput } from '../../src-workers/domain/result.ts';
 import { parseJson } from '../contract/json.ts';
 import { parseStudy } from '../contract/parse.ts';
@@ -23,8 +24,7 @@ export async function completeStudyFile(
   change: (written: Readonly<Record<string, unknown>>) => Result<WrittenStudy>,
 ): Promise<Result<null>> {
   return changeFile(file, (text, written) => {
-    if (typeof written === 'object' && written !== null && !Array.isArray(written))
-      return change(written as Readonly<Record<string, unknown>>);
+    if (isObject(written)) return change(written);
     const study = parseStudy(text, file);
     return study.ok ? badInput(`${file} holds no study.`) : study;
   });

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { ARITHMETIC_FUNCTIONS, parseArithmetic } from '../../src-workers/domain/arithmetic.ts';
+import { isObject } from '../../src-workers/domain/json.ts';
 import {
   elementType,
   LAUNCH_NAMES,
@@ -214,7 +215,7 @@ export const kernelManifestSchema = v.pipe(
 export function parseKernelManifest(content: string, fileName: string): Result<KernelManifest> {
   const json = parseJson(content, fileName);
   if (!json.ok) return json;
-  if (typeof json.value !== 'object' || json.value === null || Array.isArray(json.value))
+  if (!isObject(json.value))
     return badInput(`${fileName} must hold the manifest of a kernel: an object with "lockstepKernel", "name", "sources", "arguments" and "entries".`, { field: '' }); // prettier-ignore
   return validate(kernelManifestSchema, json.value, fileName);
 }

@@ -1,5 +1,6 @@
 import type * as v from 'valibot';
 import { NEAR_PAGE_LATENCY } from '../../src-workers/domain/device.ts';
+import { isObject } from '../../src-workers/domain/json.ts';
 import type { KernelProfile, PhaseName } from '../../src-workers/domain/kernel.ts';
 import {
   implementationKernel,
@@ -46,7 +47,6 @@ export function newerInput(input: string): string {
 }
 
 type Raw = Readonly<Record<string, unknown>>;
-const isObject = (value: unknown): value is Raw => typeof value === 'object' && value !== null && !Array.isArray(value);
 const hasOlder = (kernel: Raw): boolean =>
   [kernel, kernel.origins].some((of) => isObject(of) && OLDER_NAMES.some((name) => of[name] !== undefined));
 

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isObject } from '../../src-workers/domain/json.ts';
 import { meantName } from '../../src-workers/domain/nearest.ts';
 import { ok, type Result, badInput } from '../../src-workers/domain/result.ts';
 import { shortened } from '../../src-workers/domain/text.ts';
@@ -150,7 +151,7 @@ export function parseStudy(text: string, fileName = 'study'): Result<Study> {
     return badInput(`${fileName} has ${text.length} characters, but the limit is ${MAX_STUDY_CHARACTERS}.`);
   const json = parseJson(text, fileName);
   if (!json.ok) return json;
-  if (typeof json.value !== 'object' || json.value === null || Array.isArray(json.value))
+  if (!isObject(json.value))
     return badInput(`${fileName} must hold ${STUDY_FORM}, not ${shown(json.value)}.`, { field: '' });
   return validate(studySchema, json.value, fileName);
 }

@@ -21,6 +21,7 @@ import { CACHE_STATES, type BenchPlan } from '../../src-workers/domain/benchmark
 import type { CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import { DESIGN_FIELDS, fieldNamed, type DesignField } from '../../src-workers/domain/design-names.ts';
 import type { DatasetEvidence, DeviceEvidence, GpuDetail, TimedDevice } from '../../src-workers/domain/evidence.ts';
+import { isObject } from '../../src-workers/domain/json.ts';
 import type { LossReport } from '../../src-workers/domain/loss.ts';
 import type { Inspection } from '../../src-workers/domain/inspection.ts';
 import { VARIED_INPUTS, type VariedInput } from '../../src-workers/domain/provenance.ts';
@@ -187,10 +188,6 @@ const namedParameters = v.record(
   ),
 );
 
-function isRecord(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 const MAX_LENGTHS = 2 ** 25;
 
 const advice = {
@@ -251,7 +248,7 @@ const advice = {
   'advice.predict': procedure({
     ...advisedInput,
     designs: v.pipe(
-      v.array(v.custom<Readonly<Record<string, unknown>>>(isRecord, 'must be an object of parameters')),
+      v.array(v.custom<Readonly<Record<string, unknown>>>(isObject, 'must be an object of parameters')),
       v.minLength(1),
       v.maxLength(MAX_ASKED_DESIGNS),
     ),

@@ -1,3 +1,4 @@
+import { isObject } from '../../src-workers/domain/json.ts';
 import { errorText, fail, type Failure, type Result, badInput, conflict } from '../../src-workers/domain/result.ts';
 import type { DesktopBridge } from './bridge.ts';
 import type { EventName, Events, ProcedureInput, ProcedureName, ProcedureOutput } from './procedures.ts';
@@ -148,8 +149,7 @@ export function decodeMessage(frame: Uint8Array): Result<unknown> {
     const [tag, content] = tagged as [unknown, unknown];
     if (tag === 'n' && (content === 'NaN' || content === 'Infinity' || content === '-Infinity' || content === '-0'))
       return Number(content);
-    if (tag === 'o' && content !== null && typeof content === 'object' && !Array.isArray(content))
-      return reviveFields(content as Record<string, unknown>, depth);
+    if (tag === 'o' && isObject(content)) return reviveFields(content as Record<string, unknown>, depth);
     if (typeof tag === 'string' && Object.hasOwn(ARRAY_KINDS, tag)) return segment(tag as ArrayKind, content);
     throw new RangeError('an unknown tag');
   };

@@ -1,5 +1,6 @@
 import { NOTHING_MEASURED, type CaseResult } from '../domain/benchmark.ts';
 import type { Design } from '../domain/design.ts';
+import { isObject } from '../domain/json.ts';
 import { badInput, ok, unwrap, type Result } from '../domain/result.ts';
 import { parseBalancing } from '../domain/balancing.ts';
 import { shortened } from '../domain/text.ts';
@@ -62,8 +63,6 @@ type Configuration = Record<string, number | string | boolean>;
 
 const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const field = (fields: Fields, name: string): unknown => (Object.hasOwn(fields, name) ? fields[name] : undefined);
 const isTime = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value < INVALID_TIME;
 function got(value: unknown): string {
@@ -139,7 +138,7 @@ export function parseKernelTuner(
           ? `The file lacks its closing brackets, as the cache of a stopped run does; ${raw.length} configurations were read.`
           : `The file is cut off after ${raw.length} configurations.`,
       );
-    const metadata = isFields(head.metadata) ? head.metadata : {};
+    const metadata = isObject(head.metadata) ? head.metadata : {};
     const predicted = /^Lockstep .*predicted/.test(String(field(metadata, 'source') ?? ''));
     const fileUnitMs = unitMs(field(metadata, 'timeunit') ?? '', 'metadata.timeunit', refuseFile);
     const kernel = text(head.kernel_name);
@@ -246,7 +245,7 @@ function lockstepCase(
 }
 
 export function readSweep(metadata: unknown): FileSweep | null {
-  if (!isFields(metadata)) return null;
+  if (!isObject(metadata)) return null;
   const [runId, seed] = [field(metadata, 'run'), field(metadata, 'seed')];
   const study = text(field(metadata, 'study'));
   if (study === null || typeof runId !== 'number' || !Number.isSafeInteger(runId) || runId < 1) return null;
@@ -255,7 +254,7 @@ export function readSweep(metadata: unknown): FileSweep | null {
 
 function listNames(head: Fields, refuse: Refuse): ReadonlySet<string> {
   const { tune_params_keys: keys, tune_params: parameters } = head;
-  const names = Array.isArray(keys) ? keys : isFields(parameters) ? Object.keys(parameters) : null;
+  const names = Array.isArray(keys) ? keys : isObject(parameters) ? Object.keys(parameters) : null;
   if (!names) return refuse('an entry precedes "tune_params_keys". The names of the parameters must come first');
   if (names.length > MAX_PARAMETERS || !names.every((name) => typeof name === 'string'))
     return refuse(`tune_params_keys is ${got(keys)}, not a list of at most ${MAX_PARAMETERS} names`);
@@ -265,10 +264,10 @@ function listNames(head: Fields, refuse: Refuse): ReadonlySet<string> {
 const NOT_VALUES: ReadonlySet<string> = new Set(['times', 'timestamp', '__error__']);
 
 function cacheCase({ key, value }: JsonMember, names: ReadonlySet<string>, refuse: Refuse): RawCase {
-  if (!isFields(value)) return refuse(`entry ${shown(key)} is ${got(value)}, not an object`);
+  if (!isObject(value)) return refuse(`entry ${shown(key)} is ${got(value)}, not an object`);
   // A prediction of Lockstep contains its design twice: as an object, and as the numbers that encode it.
   const own = field(value, 'lockstep');
-  const configuration = isFields(own)
+  const configuration = isObject(own)
     ? readConfiguration(own, Object.keys(own), refuse)
     : readConfiguration(value, [...names], refuse);
   const values: [string, number][] = [];
@@ -292,8 +291,8 @@ function storedCase(
   stored: Readonly<Record<(typeof STORED_PLACES)[number], Set<string>>>,
   refuse: Refuse,
 ): RawCase {
-  const chosen = isFields(value) ? field(value, 'tunable_parameters') : undefined;
-  if (!isFields(value) || !isFields(chosen))
+  const chosen = isObject(value) ? field(value, 'tunable_parameters') : undefined;
+  if (!isObject(value) || !isObject(chosen))
     return refuse(`the tunable_parameters of entry ${position} are ${got(chosen)}, not an object`);
   if (field(value, 'time') === undefined)
     refuse(`the objective of the results is ${got(head.objective)}, not time. Store them with objective="time"`);
@@ -309,12 +308,12 @@ function storedCase(
 }
 
 function t4Case({ position, value }: JsonMember, refuse: Refuse): RawCase {
-  if (!isFields(value)) return refuse(`result ${position} is ${got(value)}, not an object`);
+  if (!isObject(value)) return refuse(`result ${position} is ${got(value)}, not an object`);
   const chosen = field(value, 'configuration');
-  if (!isFields(chosen)) return refuse(`the configuration of result ${position} is ${got(chosen)}, not an object`);
+  if (!isObject(chosen)) return refuse(`the configuration of result ${position} is ${got(chosen)}, not an object`);
   const configuration = readConfiguration(chosen, Object.keys(chosen), refuse);
   const timings = field(value, 'times');
-  if (timings !== undefined && !isFields(timings))
+  if (timings !== undefined && !isObject(timings))
     return refuse(`the times of result ${position} are ${got(timings)}, not an object`);
   const values: [string, number][] = [];
   for (const [name, item] of Object.entries(timings ?? {})) {
@@ -327,7 +326,7 @@ function t4Case({ position, value }: JsonMember, refuse: Refuse): RawCase {
   let scale: number | null = null;
   const measurements = field(value, 'measurements');
   for (const item of Array.isArray(measurements) ? measurements : []) {
-    if (!isFields(item)) continue;
+    if (!isObject(item)) continue;
     const name = field(item, 'name');
     const measured = field(item, 'value');
     if (name === 'time') {
@@ -376,7 +375,7 @@ function readTimes(
 
 /** Returns the error in `{"__error__": "RuntimeFailedConfig"}`, the form in newer versions. */
 function findError(value: unknown): string | null {
-  if (!isFields(value)) return null;
+  if (!isObject(value)) return null;
   const error = field(value, '__error__');
   return error === undefined || error === null ? null : (text(error) ?? got(error));
 }

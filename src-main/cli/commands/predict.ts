@@ -4,6 +4,7 @@ import { CsvError } from 'csv-parse';
 import { parse } from 'csv-parse/sync';
 import { csvCell } from '../../../src-workers/domain/csv.ts';
 import type { NamedParameters } from '../../../src-workers/domain/design-names.ts';
+import { isObject } from '../../../src-workers/domain/json.ts';
 import { ok, systemReason, type Result, unwrap, badInput } from '../../../src-workers/domain/result.ts';
 import type { AskedTimes } from '../../contract/advice.ts';
 import type { Engine } from '../../services/engine.ts';
@@ -152,7 +153,7 @@ function jsonLines(label: string): Reader {
     design({ number, text }) {
       try {
         const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
-        if (typeof value === 'object' && value !== null && !Array.isArray(value)) return ok(value as Design);
+        if (isObject(value)) return ok(value as Design);
       } catch {
         // Text that is not JSON gets the message below.
       }

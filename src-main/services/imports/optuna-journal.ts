@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { readChoice, type OptunaStudy } from '../../../db/optuna.ts';
+import { isObject } from '../../../src-workers/domain/json.ts';
 import { ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
 import { Slice } from '../../../src-workers/parse/slice.ts';
 
@@ -27,9 +28,6 @@ const [CREATE_STUDY, DELETE_STUDY, STUDY_USER, STUDY_SYSTEM, CREATE_TRIAL, PARAM
 const [RUNNING, COMPLETE, PRUNED, FAILED] = [0, 1, 2, 3];
 const MAX_LINES = 2 ** 22;
 
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** A stopped program may leave an incomplete last line, which is skipped. Any other incomplete line is refused. */
 export async function readJournal(bytes: Uint8Array, label: string): Promise<Result<readonly OptunaStudy[]>> {
   const studies: (Study | null)[] = [];
@@ -41,7 +39,7 @@ export async function readJournal(bytes: Uint8Array, label: string): Promise<Res
     if (slice.isOver) await nextTurn();
     if (line.trim() === '') continue;
     const operation = parsed(line);
-    if (isFields(operation)) apply(operation, studies, trials);
+    if (isObject(operation)) apply(operation, studies, trials);
     else if (at < lines.length - 1)
       return badInput(`${label}, line ${at + 1}: The line is not JSON. The file must be a journal of Optuna`);
   }
@@ -90,11 +88,11 @@ function apply(operation: Fields, studies: (Study | null)[], trials: Trial[]): v
       if (study) studies[Number(operation.study_id)] = null;
       return;
     case STUDY_USER:
-      if (study && isFields(operation.user_attr) && 'lockstep' in operation.user_attr)
+      if (study && isObject(operation.user_attr) && 'lockstep' in operation.user_attr)
         study.mark = operation.user_attr.lockstep;
       return;
     case STUDY_SYSTEM: {
-      const names = isFields(operation.system_attr) ? operation.system_attr['study:metric_names'] : null;
+      const names = isObject(operation.system_attr) ? operation.system_attr['study:metric_names'] : null;
       if (study && Array.isArray(names)) study.names = names;
       return;
     }
@@ -103,9 +101,9 @@ function apply(operation: Fields, studies: (Study | null)[], trials: Trial[]): v
       trials.push(made);
       study?.trials.push(made);
       const { params, distributions } = operation;
-      if (isFields(params) && isFields(distributions))
+      if (isObject(params) && isObject(distributions))
         for (const [name, value] of Object.entries(params)) setParameter(made, name, value, distributions[name]);
-      if (isFields(operation.user_attrs)) made.mark = operation.user_attrs.lockstep ?? null;
+      if (isObject(operation.user_attrs)) made.mark = operation.user_attrs.lockstep ?? null;
       if (typeof operation.state === 'number') setState(made, operation.state, operation.values ?? [operation.value]);
       return;
     }
@@ -119,7 +117,7 @@ function apply(operation: Fields, studies: (Study | null)[], trials: Trial[]): v
         setState(trial, Number(operation.state), operation.values);
       return;
     case TRIAL_USER:
-      if (trial && isFields(operation.user_attr) && 'lockstep' in operation.user_attr)
+      if (trial && isObject(operation.user_attr) && 'lockstep' in operation.user_attr)
         trial.mark = operation.user_attr.lockstep;
       return;
     default:

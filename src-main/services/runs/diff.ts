@@ -1,3 +1,4 @@
+import { isObject } from '../../../src-workers/domain/json.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { spearman } from '../../../src-workers/numeric/statistics.ts';
 import { designAt, timeOf } from '../../../src-workers/sweep/ranking.ts';
@@ -37,8 +38,6 @@ export function differences(
   path: string,
 ): { readonly field: string; readonly left: string; readonly right: string }[] {
   if (JSON.stringify(left) === JSON.stringify(right)) return [];
-  const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-    typeof value === 'object' && value !== null && !Array.isArray(value);
   if (isObject(left) && isObject(right))
     return [...new Set([...Object.keys(left), ...Object.keys(right)])].flatMap((key) =>
       differences(left[key], right[key], path ? `${path}.${key}` : key),
