@@ -5,6 +5,11 @@ export const BEST_DESIGNS = 10_000;
 
 export const TOO_MANY_TEXT = `A space can be predicted completely if it has at most ${MAX_DESIGNS.toLocaleString('en')} designs. Keep only the best designs, or use fewer values.`;
 
+/** Whether the rows of a run are measured cases, and not designs of a space. */
+export function isMeasuring({ kind }: Pick<RunSummary, 'kind'>): boolean {
+  return kind === 'bench' || kind === 'import';
+}
+
 export function countsText({ enumerated, valid, kept }: Pick<RunSummary, 'enumerated' | 'valid' | 'kept'>): string {
   const number = (count: number): string => count.toLocaleString('en');
   if (!kept) return `${number(enumerated)} designs, ${number(valid)} valid`;

@@ -1,5 +1,5 @@
 import type { RunKind, RunState, RunSummary, SpaceSize } from '../../src-main/contract/api.ts';
-import { BEST_DESIGNS } from '../../src-main/contract/counts.ts';
+import { BEST_DESIGNS, isMeasuring } from '../../src-main/contract/counts.ts';
 import { count } from './numbers.ts';
 
 export const RUN_VERBS: Readonly<Record<RunKind, string>> = {
@@ -20,10 +20,6 @@ export function predictText(size: SpaceSize | null, bestOnly: boolean): string {
   if (!size) return bestOnly ? `Find the best ${count(BEST_DESIGNS)}` : 'Predict';
   const designs = `${count(size.valid ?? size.enumerated)} designs`;
   return bestOnly ? `Find the best ${count(BEST_DESIGNS)} of ${designs}` : `Predict ${designs}`;
-}
-
-export function isMeasuring({ kind }: { readonly kind: RunKind }): boolean {
-  return kind === 'bench' || kind === 'import';
 }
 
 export function canOpen(run: Pick<RunSummary, 'kind' | 'valid'>): boolean {

@@ -1,5 +1,5 @@
 import { createContext } from 'svelte';
-import { BEST_DESIGNS } from '../../src-main/contract/counts.ts';
+import { BEST_DESIGNS, isMeasuring } from '../../src-main/contract/counts.ts';
 import type { RunSummary, StudySummary } from '../../src-main/contract/api.ts';
 import type { DesktopBridge } from '../../src-main/contract/bridge.ts';
 import type { Failure } from '../../src-workers/domain/result.ts';
@@ -7,7 +7,6 @@ import type { GlossaryId } from '../../src-workers/domain/glossary.ts';
 import type { ImportQuestions } from '../../src-main/contract/measuring.ts';
 import type { TableSummary } from '../../src-workers/domain/table.ts';
 import type { Engine } from './engine.svelte.ts';
-import { isMeasuring } from '../format/runs.ts';
 import { Commands } from '../shell/commands.svelte.ts';
 import type { ViewId } from '../shell/views.ts';
 import { StudyEditor } from './editor.svelte.ts';

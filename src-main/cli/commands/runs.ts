@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { unwrap } from '../../../src-workers/domain/result.ts';
-import { countsText } from '../../contract/counts.ts';
+import { countsText, isMeasuring } from '../../contract/counts.ts';
 import type { Engine } from '../../services/engine.ts';
 import { counted } from '../../services/export/text.ts';
 import type { Options } from '../best-designs.ts';
@@ -103,7 +103,7 @@ async function runsShow(engine: Engine, terminal: Terminal, run: string, options
     ['Started', value.startedAt],
     ['Took', `${(value.elapsedMs / 1000).toFixed(2)} s`],
     [
-      value.kind === 'bench' || value.kind === 'import' ? 'Cases' : 'Designs',
+      isMeasuring(value) ? 'Cases' : 'Designs',
       value.kept
         ? countsText(value)
         : `${value.enumerated.toLocaleString('en')}, ${value.valid.toLocaleString('en')} valid, ${value.invalid.toLocaleString('en')} invalid`,

@@ -2,10 +2,11 @@ import { setImmediate } from 'node:timers/promises';
 import { ok, type Result, notFound } from '../../../src-workers/domain/result.ts';
 import { keep } from '../../../src-workers/numeric/kept.ts';
 import type { ExportDocument, ExportPart } from '../../contract/api.ts';
+import { isMeasuring } from '../../contract/counts.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 import type { Rendered } from './exporter.ts';
 import { EXPORTERS, exporterOf } from './formats.ts';
-import { isMeasurement, measuredDocument } from './measured.ts';
+import { measuredDocument } from './measured.ts';
 import { renderExport } from './render.ts';
 
 /** Maximum characters of one reply. A document may have a gigabyte, which is twice the limit of a string. */
@@ -62,7 +63,7 @@ export function exportHandlers(context: Context, partCharacters = PART_CHARACTER
           return ok({ ...document, ...(plain && { plain }), ...(await nextPart(parts)) });
         };
         const run = await store.getRun(input.runId);
-        if (run.ok && isMeasurement(run.value) && run.value.deletedAt === null)
+        if (run.ok && isMeasuring(run.value) && run.value.deletedAt === null)
           return written(await measuredDocument({ store }, run.value, exporter.value));
         return views.read(input.runId, async (view) =>
           written(await renderExport(context, view, exporter.value, input)),

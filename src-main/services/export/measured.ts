@@ -10,8 +10,6 @@ import { fileStem, type Exporter, type MeasuredConfiguration, type Rendered } fr
 import { EXPORTERS } from './formats.ts';
 import { t4Configuration } from './tables.ts';
 
-export const isMeasurement = ({ kind }: Pick<RunRecord, 'kind'>): boolean => kind === 'bench' || kind === 'import';
-
 export async function measuredDocument(
   { store }: Pick<Context, 'store'>,
   run: RunRecord,
