@@ -1,7 +1,7 @@
 import type { LengthLaw } from '../../domain/workload.ts';
 import { fourier, powerOfTwoAtLeast } from '../../numeric/fourier.ts';
 import { latticeStep, spreadOnLattice, sumWindow, type Masses } from '../../numeric/lattice.ts';
-import { lossDistribution, lossDistributionCost, type LossDistribution } from './distribution.ts';
+import { lossDistribution, lossDistributionCost, requireGroupSize, type LossDistribution } from './distribution.ts';
 
 /** Number of bins for the logarithm of the loss, which lies between 0 and ln n. */
 const LOG_BINS = 2 ** 16;
@@ -39,8 +39,7 @@ export function affordableLossDistribution(law: LengthLaw, n: number): LossDistr
  * @param n integer ≥ 1; a RangeError otherwise
  */
 export function binnedLossDistribution(law: LengthLaw, n: number): LossDistribution {
-  if (!Number.isInteger(n) || n < 1)
-    throw new RangeError(`A group cannot have ${n} units. The number must be an integer of 1 or more.`);
+  requireGroupSize(n);
   const { support, probability } = law;
   if (n === 1 || support.length === 1) {
     return { n, loss: Float64Array.of(1), probability: Float64Array.of(1), method: 'exact', resolution: 0 };

@@ -1,4 +1,5 @@
 import type { LengthLaw } from '../../domain/workload.ts';
+import { requireGroupSize } from './distribution.ts';
 
 /** Performance loss of work groups of n units in lockstep; ≥ 1, where 1 is no loss. */
 export interface LossMoments {
@@ -73,10 +74,7 @@ export function quickMeanLosses(law: AtomLaw, groupSizes: readonly number[]): nu
 type AtomLaw = Pick<LengthLaw, 'support' | 'probability'>;
 
 function momentsByRule(law: AtomLaw, groupSizes: readonly number[], rule: LogRule): LossMoments[] {
-  for (const n of groupSizes) {
-    if (!Number.isInteger(n) || n < 1)
-      throw new RangeError(`A group cannot have ${n} units. The number must be an integer of 1 or more.`);
-  }
+  for (const n of groupSizes) requireGroupSize(n);
   const { support, probability } = law;
   if (support.length === 1) {
     return groupSizes.map((n) => ({ n, meanLoss: 1, standardDeviationLoss: 0, aggregateLoss: 1 }));

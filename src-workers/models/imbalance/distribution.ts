@@ -1,4 +1,4 @@
-import { ok, badInput, unsupported, type Result } from '../../domain/result.ts';
+import { ok, unsupported, type Result } from '../../domain/result.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
 import { latticeStep } from '../../numeric/lattice.ts';
 import { weightedQuantile } from '../../numeric/statistics.ts';
@@ -22,6 +22,12 @@ const MAX_OUTCOMES = 1.6e7;
 /** The binomial coefficients of larger groups overflow a double. */
 const MAX_EXACT_UNITS = 1024;
 
+/** Throws a RangeError unless n is an integer ≥ 1. */
+export function requireGroupSize(n: number): void {
+  if (!Number.isInteger(n) || n < 1)
+    throw new RangeError(`A group cannot have ${n} units. The number must be an integer of 1 or more.`);
+}
+
 export function lossDistributionCost(
   law: LengthLaw,
   n: number,
@@ -43,8 +49,7 @@ export function lossDistributionCost(
  * @returns `unsupported` if the result needs too much work or memory; `binnedLossDistribution` is the alternative
  */
 export function lossDistribution(law: LengthLaw, n: number): Result<LossDistribution> {
-  if (!Number.isInteger(n) || n < 1)
-    return badInput(`A group cannot have ${n} units. The number must be an integer of 1 or more.`);
+  requireGroupSize(n);
   if (n === 1 || law.support.length === 1) {
     return ok({ n, loss: Float64Array.of(1), probability: Float64Array.of(1), method: 'exact', resolution: 0 });
   }
