@@ -7,9 +7,7 @@ export interface ReplicationOptions {
   /** Replications before an early stop, ≥ 2. */
   readonly atLeast: number;
   readonly atMost: number;
-  /** The simulation stops once the standard error of the mean is at most this fraction of the mean. */
-  readonly relativeStandardError?: number;
-  /** The simulation also stops once the 95 % interval reaches at most this fraction of the mean to either side. */
+  /** The simulation stops once the 95 % interval reaches at most this fraction of the mean to either side. */
   readonly relativeHalfWidth?: number;
   /** Minimum number of replications while all times are equal and their spread is unknown; `atLeast` if omitted. */
   readonly identicalAtLeast?: number;
@@ -19,7 +17,6 @@ export interface TimeDistribution {
   readonly cycles: Float64Array;
   readonly meanCycles: number;
   readonly standardDeviationCycles: number;
-  readonly standardErrorCycles: number;
   /** 95 % confidence interval of the mean (Student). */
   readonly confidenceLowCycles: number;
   readonly confidenceHighCycles: number;
@@ -31,7 +28,7 @@ export function replicationRandom(seed: number, replication: number): Random {
 
 /** Simulates until the mean is precise enough. Replication i has stream i of the seed, so a run can be extended. */
 export function replicate(device: DeviceRun, options: ReplicationOptions): TimeDistribution {
-  const { atLeast, atMost, relativeStandardError = 0, relativeHalfWidth = 0, identicalAtLeast = atLeast } = options;
+  const { atLeast, atMost, relativeHalfWidth = 0, identicalAtLeast = atLeast } = options;
   const cycles: number[] = [];
   let mean = 0;
   let squares = 0;
@@ -44,7 +41,6 @@ export function replicate(device: DeviceRun, options: ReplicationOptions): TimeD
     squares += delta * (value - mean);
     const error = Math.sqrt(squares / (cycles.length - 1) / cycles.length);
     if (cycles.length < (squares === 0 ? identicalAtLeast : atLeast)) continue;
-    if (error <= relativeStandardError * mean) break;
     if (error * studentQuantile975(cycles.length - 1) <= relativeHalfWidth * mean) break;
   }
   const n = cycles.length;
@@ -55,7 +51,6 @@ export function replicate(device: DeviceRun, options: ReplicationOptions): TimeD
     cycles: Float64Array.from(cycles),
     meanCycles: mean,
     standardDeviationCycles: deviation,
-    standardErrorCycles: error,
     confidenceLowCycles: mean - halfWidth,
     confidenceHighCycles: mean + halfWidth,
   };

@@ -29,7 +29,6 @@ function playedOnce(cycles: number): TimeDistribution {
     cycles: Float64Array.of(cycles),
     meanCycles: cycles,
     standardDeviationCycles: 0,
-    standardErrorCycles: 0,
     confidenceLowCycles: cycles,
     confidenceHighCycles: cycles,
   };

@@ -31,16 +31,16 @@ interface Row extends Compared {
 function compare(design: RandomDesign, seed: number): Row {
   const groups = design.gridBlocks * design.groupsPerBlock;
   const most = Math.min(50_000, Math.max(16, Math.ceil(MAX_GROUP_ENDS / groups)));
-  const { meanCycles, standardErrorCycles, cycles } = simulateCycles(design, {
+  const { meanCycles, standardDeviationCycles, cycles } = simulateCycles(design, {
     seed,
     // The mean counts only after enough replications that a rare long unit is likely to have occurred.
     atLeast: Math.min(most, Math.max(8, Math.ceil(1e6 / groups))),
     atMost: most,
-    relativeStandardError: 0.003,
+    relativeHalfWidth: 0.0058,
   });
   const launch = prepareLaunch(design);
   const regime = findRegime(launch);
-  const standardError = standardErrorCycles / meanCycles;
+  const standardError = standardDeviationCycles / Math.sqrt(cycles.length) / meanCycles;
   const groupEnds = cycles.length * groups;
   return { design, regime: regime.id, predicted: regime.cycles(launch), actual: meanCycles, standardError, groupEnds };
 }

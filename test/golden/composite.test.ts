@@ -41,10 +41,10 @@ describe('the composite prediction against the event simulation', () => {
         seed: predicted.length,
         atLeast: Math.max(8, Math.ceil(1e5 / groups)),
         atMost: Math.max(16, Math.ceil(2e6 / groups)),
-        relativeStandardError: 0.005,
+        relativeHalfWidth: 0.0098,
       });
       // So few replications do not determine the mean of a heavy tail, so designs with a heavy tail are left out.
-      if (times.standardErrorCycles > 0.005 * times.meanCycles) continue;
+      if (times.standardDeviationCycles / Math.sqrt(times.cycles.length) > 0.005 * times.meanCycles) continue;
       predicted.push(predictCycles(launch));
       measured.push(times.meanCycles);
     }
@@ -62,7 +62,7 @@ describe('the composite prediction against the event simulation', () => {
     const index = indexSampler(survival.map((above, i) => (i === 0 ? 1 : survival[i - 1]) - above));
     const cyclesPerIteration = kneeRate(400, 60, 4, 4, 16);
     const launch = { depth, multiprocessors: 20, residentBlocks: 4, groupsPerBlock: 4, gridBlocks, cyclesPerIteration };
-    const options = { seed: 1, atLeast: 200, atMost: 2000, relativeStandardError: 0.005 };
+    const options = { seed: 1, atLeast: 200, atMost: 2000, relativeHalfWidth: 0.0098 };
     // The prediction assumes that the groups of a block end one by one, but here they end together.
     const error = errorOf(launch, options, (uniform) => (out) => void out.fill(depth.values[index(uniform)]));
     expect(error).toBeLessThanOrEqual(0.12);
@@ -85,7 +85,7 @@ describe('the composite prediction against the event simulation', () => {
     const cyclesPerIteration = kneeRate(latency, issue, softness, schedulers, residentBlocks * groupsPerBlock);
     for (const gridBlocks of grids) {
       const launch = { depth, multiprocessors, residentBlocks, groupsPerBlock, gridBlocks, cyclesPerIteration };
-      const error = errorOf(launch, { seed: 1, atLeast: 60, atMost: 200, relativeStandardError: 0.01 });
+      const error = errorOf(launch, { seed: 1, atLeast: 60, atMost: 200, relativeHalfWidth: 0.0196 });
       expect(error, `${gridBlocks} blocks`).toBeLessThanOrEqual(0.08);
     }
   });
@@ -108,7 +108,7 @@ describe('the composite prediction against the event simulation', () => {
     const cyclesPerIteration = smoothRounds(kneeRate(latency, issue, softness, count, groups), count);
     const launch = { groupsPerBlock: W, residentBlocks: R, multiprocessors: M, gridBlocks: G, cyclesPerIteration };
     const depth = unsortedDepth(law, n);
-    const options = { seed: 1, atLeast: 8, atMost: 60, relativeStandardError: 0.005 };
+    const options = { seed: 1, atLeast: 8, atMost: 60, relativeHalfWidth: 0.0098 };
     const schedulers = { count, issueShare: 1 };
     expect(errorOf({ ...launch, depth, schedulers }, options)).toBeLessThanOrEqual(0.05);
   });
@@ -127,7 +127,7 @@ describe('the composite prediction against the event simulation', () => {
       const cyclesPerIteration = kneeRate(2240, 300, 6.5, 4, 2 * groupsPerBlock);
       const device = { multiprocessors: 128, residentBlocks: 2, cyclesPerIteration };
       const launch = { ...device, depth, groupsPerBlock, gridBlocks: waves * 2 * 128 };
-      const error = errorOf(launch, { seed: 1, atLeast: 16, atMost: 64, relativeStandardError: 0.005 });
+      const error = errorOf(launch, { seed: 1, atLeast: 16, atMost: 64, relativeHalfWidth: 0.0098 });
       expect(error).toBeLessThanOrEqual(0.06);
     }
   });
@@ -147,6 +147,6 @@ describe('the composite prediction against the event simulation', () => {
     const cyclesPerIteration = kneeRate(572, 45.5, 3.5, 4, 32);
     const device = { multiprocessors, residentBlocks: 1, groupsPerBlock: 32, cyclesPerIteration };
     const launch = { ...device, depth: unsortedDepth(law, 32), gridBlocks };
-    expect(errorOf(launch, { seed: 1, atLeast: 30, atMost: 300, relativeStandardError: 0.004 })).toBeLessThan(0.06);
+    expect(errorOf(launch, { seed: 1, atLeast: 30, atMost: 300, relativeHalfWidth: 0.0078 })).toBeLessThan(0.06);
   });
 });
