@@ -48,12 +48,6 @@ function shapeAgreement({ proportional }: LaunchDataset, { families }: ShapeGpu)
   };
 }
 
-export const shapeTimes = ({ proportional }: LaunchDataset, { families }: ShapeGpu) => ({
-  kinds: families.flatMap(({ kinds }) => kinds),
-  predicted: scaledTimes(proportional, families),
-  measured: measuredTimes(families),
-});
-
 const measuredTimes = (families: readonly ShapeFamily[]): Float64Array =>
   Float64Array.from(families.flatMap(({ measured }) => [...measured]));
 

@@ -2,7 +2,7 @@ import type { GpuDevice } from '../../src-workers/domain/device.ts';
 import type { ImplementationKind, TimeInterval } from '../../src-workers/domain/evidence.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import type { KeptAgreement, KeptBand, KeptBands, MeasuredChip } from '../../src-workers/evidence/bands.ts';
-import { shapeTimes } from '../../src-workers/evidence/judge-shapes.ts';
+import { judgeLaunches } from '../../src-workers/evidence/judge-shapes.ts';
 import { agreement, type Judged } from '../../src-workers/evidence/judge.ts';
 import { loadEvidence } from '../../src-workers/evidence/load.ts';
 import type { SpmvParameter, SpmvParameters } from '../../src-workers/evidence/spmv-parameters.ts';
@@ -274,7 +274,10 @@ export async function measuredBands(folder: string, devices: readonly GpuDevice[
     if (dataset.caveat === undefined) bands.push(...shapeBands(dataset, gpus));
     // For these data sets, times are predicted only up to a factor, or with measured cycles. They give no interval for
     // a GPU.
-    figures.push(...gpus.map((gpu) => agreementOf(gpu.device, dataset.id, shapeTimes(dataset, gpu), [])));
+    for (const gpu of gpus) {
+      const kinds = gpu.families.flatMap((family) => family.kinds);
+      figures.push(agreementOf(gpu.device, dataset.id, { ...judgeLaunches(dataset, gpu).points, kinds }, []));
+    }
   }
   const order = ({ devices: of, kinds }: KeptBand): string => [...of, '|', ...kinds].join(' ');
   bands.sort((a, b) => (order(a) < order(b) ? -1 : 1));
