@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parseStudy } from '../../src-main/contract/parse.ts';
 import type { Study, StudyFile } from '../../src-main/contract/study.ts';
 import { ASSUMED_LAWS, atMiddle, unknownOf, withLaws } from '../../src-main/services/studies/assumed.ts';
+import { listInputs } from '../../src-main/services/studies/inputs.ts';
 import { predictionInputs, studyAxes } from '../../src-main/services/studies/plan.ts';
 import { locatedStudy } from '../../src-main/services/studies/studies.ts';
 import { designsToMeasure, notToldApart, withErrors } from '../../src-workers/advise/separation.ts';
@@ -54,6 +55,17 @@ it('the range of an assumed input is that of its law, around the value of the st
     expect(law?.source ?? source, field).toMatch(/chosen|fitted|loops/);
     if (law && field !== 'chainInstructions') expect(usual, field).toEqual([law.quantiles[0], law.quantiles.at(-1)]);
   }
+});
+
+it('the source of an input that no field states is also the study, if the study gives its law', () => {
+  const unmeasured = { ...a100, achievedBandwidthFraction: undefined };
+  const own = read(
+    { ...little, bytesPerIteration: 8 },
+    { assumed: { 'device.achievedBandwidthFraction': [0.7, 0.8] } },
+  );
+  const facts = listInputs(own, unwrap(studyAxes(own, [unmeasured])), unmeasured);
+  const bandwidth = facts.find(({ field }) => field === 'device.achievedBandwidthFraction');
+  expect(bandwidth).toMatchObject({ usual: [0.7, 0.8], note: 'the study' });
 });
 
 describe('a study with the middle of each assumed input', () => {

@@ -3,7 +3,7 @@ import { KERNEL_INPUTS, kernelInput } from '../../../src-workers/domain/provenan
 import { midSentence } from '../../../src-workers/domain/text.ts';
 import { sortedQuantile } from '../../../src-workers/numeric/statistics.ts';
 import type { UnknownInput } from '../../contract/advice.ts';
-import { ASSUMED_LAWS, assumedRange } from '../studies/assumed.ts';
+import { assumedRange, lawSource } from '../studies/assumed.ts';
 import { BANDWIDTH, decidingUnknown, GATHERS } from '../studies/inputs.ts';
 import type { AdvisedDevice, AdvisedStudy } from './prepare.ts';
 
@@ -28,8 +28,7 @@ export function unknownInput(
 ): UnknownInput {
   const { laws, kernel } = unknown;
   const law = laws[path];
-  const { source } = ASSUMED_LAWS[path];
-  const stated = study.study.assumed?.[path] ? 'the study' : source;
+  const source = lawSource(study.study, path);
   const figure = (rank: number): number => Number(sortedQuantile(law, rank).toPrecision(3));
   const field = kernelInput(path)?.field;
   const drawn = assumedRange(study.study, device, unknown, path);
@@ -39,7 +38,7 @@ export function unknownInput(
     const name = path.slice('device.'.length);
     const [label, unit] = DEVICE_LABELS[name];
     const value = (device as unknown as Readonly<Record<string, number | undefined>>)[name];
-    return { input: known ?? { ...assumed, label, value: value ?? figure(0.5), unit }, range: drawn!, source: stated };
+    return { input: known ?? { ...assumed, label, value: value ?? figure(0.5), unit }, range: drawn!, source };
   }
   const { label, unit } =
     field === 'accesses'
@@ -54,7 +53,7 @@ export function unknownInput(
   return {
     input: isKnown && known ? known : { ...assumed, label, value, unit },
     range: drawn ?? [figure(0) * scale, figure(1) * scale],
-    source: stated,
+    source,
   };
 }
 

@@ -133,11 +133,15 @@ export function withLaws(facts: readonly InputFact[], inputs: AdvisedInputs, dev
   }));
 }
 
-function kernelSource({ assumed }: AdvisedInputs, path: string): string {
+/** Returns where the law of an input comes from; an empty text if the input has no law. */
+export function lawSource({ assumed }: Pick<AdvisedInputs, 'assumed'>, path: string): string {
+  return assumed?.[path] ? 'the study' : (ASSUMED_LAWS[path]?.source ?? '');
+}
+
+function kernelSource(inputs: AdvisedInputs, path: string): string {
   const field = kernelInput(path)?.field;
   if (field === undefined || field === 'accesses') return ''; // The law of accesses is for their misses alone.
-  const law = `kernel.${field}`;
-  return assumed?.[law] ? 'the study' : (ASSUMED_LAWS[law]?.source ?? '');
+  return lawSource(inputs, `kernel.${field}`);
 }
 
 function isUnknown(kernel: KernelWithOrigins, field: KernelField, laws: Laws): boolean {

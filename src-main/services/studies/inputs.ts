@@ -4,7 +4,7 @@ import { decidingFields, inputFacts, type InputFact } from '../../../src-workers
 import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
 import { ACHIEVED_BANDWIDTH } from '../../../src-workers/predict/constants.ts';
 import type { Study } from '../../contract/study.ts';
-import { ASSUMED_LAWS, assumedRange, unknownOf, withLaws } from './assumed.ts';
+import { assumedRange, lawSource, unknownOf, withLaws } from './assumed.ts';
 import { predictionInputs } from './plan.ts';
 
 export function decidingUnknown(study: Study, axes: SpaceAxes, device: Device): Unknown {
@@ -45,7 +45,7 @@ export function listInputs(
   const facts = withLaws(inputFacts(predictionInputs(study, axes), device, implementation), study, device);
   const unknown = decidingUnknown(study, axes, device);
   const assumed = (path: string, field: string, label: string, value: number | string): InputFact => ({
-    ...{ field, label, value, unit: '', origin: 'assumed', note: ASSUMED_LAWS[path].source },
+    ...{ field, label, value, unit: '', origin: 'assumed', note: lawSource(study, path) },
     usual: assumedRange(study, device, unknown, path) ?? endsOf(unknown.laws[path]),
   });
   const isOf = (of: number): boolean =>
