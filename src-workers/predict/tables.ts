@@ -138,7 +138,7 @@ export interface MeanRound {
   readonly iterations: number;
   /** Starts of units for which the group waits, > 0; 1 if its lanes start together. */
   readonly starts: number;
-  readonly lanes: number;
+  /** Units of a slot. */
   readonly units: number;
 }
 

@@ -22,7 +22,7 @@ export function getMeanRound(candidate: GpuCandidate, rounds: number): MeanRound
     const [items, units] = itemsPerSlot > 0 ? [itemsPerSlot, meanUnitsPerThread] : [predictor.meanLength, 1];
     // The probability that a lane starts a unit at an item. A group starts a unit whenever any of its lanes does.
     const each = Math.min(1, 1 / Math.max(1, predictor.meanLength));
-    return { iterations: items, starts: Math.max(1e-9, items * (1 - (1 - each) ** n)), lanes: n, units };
+    return { iterations: items, starts: Math.max(1e-9, items * (1 - (1 - each) ** n)), units };
   }
   const { meanRounds } = predictor.laws[balancingAt];
   const loop = isOneLoop(candidate) ? 'flattened' : 'nested';
@@ -30,7 +30,7 @@ export function getMeanRound(candidate: GpuCandidate, rounds: number): MeanRound
   const key = (Number(loop === 'flattened') * 128 + n) * 128 + whole;
   return getOrMake(meanRounds, key, () => {
     const { iterations, starts } = makeRound(candidate, loop, whole);
-    return { iterations: Math.max(iterations, 1e-9), starts, lanes: n, units: 1 };
+    return { iterations: Math.max(iterations, 1e-9), starts, units: 1 };
   });
 }
 

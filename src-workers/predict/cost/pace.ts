@@ -13,8 +13,7 @@ import { preparePipeline } from '../predictor.ts';
 import type { Pace, RoundCost, RoundPart } from '../tables.ts';
 import { ONE_SCHEDULER, smoothRounds, type Schedulers } from '../time/cycles.ts';
 import { isOneLoop } from './mean-round.ts';
-import { computeStepFactor } from './phases.ts';
-import { makeRoundCost } from './round-cost.ts';
+import { computeStepCost, makeRoundCost } from './round-cost.ts';
 
 /** The cost of an iteration, and of the other phases in iterations: see README.md. */
 
@@ -41,14 +40,11 @@ export function getPace(candidate: GpuCandidate): Pace {
   const { plan, paces } = candidate.predictor;
   const { axes } = plan;
   const { deviceAt, capAt, blockAt, threadsAt, loopAt, balancingAt, shape, workingBlocks } = candidate;
+  const place = (deviceAt * axes.threadsPerUnit.length + threadsAt) * axes.registerCap.length + capAt;
   if (isPlain(candidate)) {
-    const isSingle = isOneLoop(candidate);
     const isFetching = balancing.kind === 'dynamic-fetch';
-    const at =
-      ((deviceAt * axes.threadsPerUnit.length + threadsAt) * axes.registerCap.length + capAt) * 4 +
-      2 * Number(isSingle) +
-      Number(isFetching);
-    return (candidate.pace = paces.plain[at] ??= getPlainPace(candidate, isSingle, isFetching));
+    const at = place * 4 + 2 * Number(isOneLoop(candidate)) + Number(isFetching);
+    return (candidate.pace = paces.plain[at] ??= makePlainPace(candidate, isFetching));
   }
   const isFamily = candidate.gridBlocks === 0;
   const isShare = isEvenShare(balancing);
@@ -68,8 +64,7 @@ export function getPace(candidate: GpuCandidate): Pace {
   }
   // Blocks of any size with equally many full groups and threads, and no shared memory, have the same pace.
   const isSizeSeen = shape.accessing.sharedMemoryBytes > 0 || axes.blockThreads[blockAt] < device.threadGroupWidth;
-  let key = (deviceAt * axes.threadsPerUnit.length + threadsAt) * axes.registerCap.length + capAt;
-  key = (key * axes.loop.length + loopAt) * axes.balancing.length + balancingAt;
+  let key = (place * axes.loop.length + loopAt) * axes.balancing.length + balancingAt;
   key = key * (axes.blockThreads.length + 1) + (isSizeSeen ? blockAt + 1 : 0);
   key = (key * (MOST_ROUNDS + 1) + rounds) * 2 + Number(isFamily);
   // Only the caches of listed accesses depend on the threads. Measured figures are those of all resident threads.
@@ -87,21 +82,19 @@ function isPlain({ predictor: { paces }, balancing, shape, threadsPerUnit }: Gpu
   return !isEvenShare(balancing) && (threadsPerUnit === 1 || !paces.combines);
 }
 
-function getPlainPace(candidate: GpuCandidate, isSingle: boolean, isFetching: boolean): Pace {
+function makePlainPace(candidate: GpuCandidate, isFetching: boolean): Pace {
   const { device } = candidate;
   const { plan, paces } = candidate.predictor;
-  const { kernel, axes } = plan;
-  const cap = axes.registerCap[candidate.capAt];
+  const cap = plan.axes.registerCap[candidate.capAt];
   const pipeline = preparePipeline(plan, device, cap, 0);
   const schedulers = isFetching ? ONE_SCHEDULER : getSchedulers(pipeline, 1, 1);
   const key = `${candidate.deviceAt} ${cap} ${schedulers.count}`;
   const most = device.limits.maxThreadGroupsPerMultiprocessor;
   const table = getOrMake(paces.tables, key, () => smoothRounds(cycleTable(pipeline, most), schedulers.count));
-  const iterationFactor =
-    computeStepFactor(kernel, candidate.threadsPerUnit) + (isSingle ? (kernel.flattenedCost ?? 0) : 0);
+  const iterationFactor = computeStepCost(candidate);
   return {
     getCycles: () => table,
-    findBestRate: (groups) => findBestRate(pipeline, 0, 1, { count: schedulers.count, most }, groups),
+    findBestRate: makeBestRate(pipeline, 0, 1, schedulers.count, most),
     iterationFactor,
     schedulers,
     pipeline,
@@ -147,14 +140,7 @@ function makePace(
       : getSchedulers(pipeline, threadGroupsPerGroup, computeIssueShare(pipeline, transferCycles, among));
   return {
     getCycles: () => cost.getCycles(schedulers.count),
-    findBestRate: (groups) =>
-      findBestRate(
-        pipeline,
-        transferCycles,
-        threadGroupsPerGroup,
-        { count: schedulers.count, most: cost.most },
-        groups,
-      ),
+    findBestRate: makeBestRate(pipeline, transferCycles, threadGroupsPerGroup, schedulers.count, cost.most),
     schedulers,
     iterationFactor: 1 / (iterations + starts * setup + overhead / rounds),
     pipeline: { ...pipeline, issueCycles: Math.max(pipeline.issueCycles, transferCycles) },
@@ -187,27 +173,29 @@ function getSchedulers({ schedulers }: PipelineParameters, threadGroups: number,
 }
 
 /**
- * Finds the minimum of t(w) / w over 1 to `groups` active work groups. The quotient falls from one full round of the
+ * The minimum of t(w) / w over 1 to `groups` active work groups. The quotient falls from one full round of the
  * schedulers to the next, and within a round it is smallest at one end.
  * @param count schedulers that count their groups separately; t is linear between their full rounds, up to `most`
  */
-function findBestRate(
+function makeBestRate(
   pipeline: PipelineParameters,
   transferCycles: number,
   threadGroups: number,
-  { count, most }: { readonly count: number; readonly most: number },
-  groups: number,
-): number {
+  count: number,
+  most: number,
+): (groups: number) => number {
   const cyclesOf = (w: number): number => cyclesWithTraffic(pipeline, transferCycles, w * threadGroups);
-  if (count > 1) {
-    const full = groups - (groups % count);
-    if (full === 0 || full === groups) return cyclesOf(groups) / groups;
-    const cycles = cyclesOf(full);
-    const partly = cycles + ((groups - full) / count) * (cyclesOf(Math.min(full + count, most)) - cycles);
-    return Math.min(cycles / full, partly / groups);
-  }
-  const perRound = pipeline.schedulers / greatestCommonDivisor(threadGroups, pipeline.schedulers);
-  let best = Infinity;
-  for (let w = Math.max(1, groups - (groups % perRound)); w <= groups; w++) best = Math.min(best, cyclesOf(w) / w);
-  return best;
+  return (groups) => {
+    if (count > 1) {
+      const full = groups - (groups % count);
+      if (full === 0 || full === groups) return cyclesOf(groups) / groups;
+      const cycles = cyclesOf(full);
+      const partly = cycles + ((groups - full) / count) * (cyclesOf(Math.min(full + count, most)) - cycles);
+      return Math.min(cycles / full, partly / groups);
+    }
+    const perRound = pipeline.schedulers / greatestCommonDivisor(threadGroups, pipeline.schedulers);
+    let best = Infinity;
+    for (let w = Math.max(1, groups - (groups % perRound)); w <= groups; w++) best = Math.min(best, cyclesOf(w) / w);
+    return best;
+  };
 }

@@ -1,6 +1,6 @@
-import { isEvenShare, isPadded, type LockstepBalancing } from '../../domain/design.ts';
+import { isEvenShare, isPadded } from '../../domain/design.ts';
 import { NEAR_PAGE_LATENCY, type GpuDevice } from '../../domain/device.ts';
-import type { KernelProfile, PipelineParameters } from '../../domain/kernel.ts';
+import type { PipelineParameters } from '../../domain/kernel.ts';
 import {
   bytesOfIteration,
   type AccessingThreads,
@@ -15,6 +15,7 @@ import { cyclesWithTraffic } from '../../models/pipeline/soft-saturation.ts';
 import { ACHIEVED_BANDWIDTH } from '../constants.ts';
 import { countSearchSteps } from '../dealing/even-share.ts';
 import type { GpuCandidate } from '../design/candidate.ts';
+import type { SweepPlan } from '../plan.ts';
 import { preparePipeline } from '../predictor.ts';
 import type { RoundCost } from '../tables.ts';
 import { tabulateRounds, type CycleTable } from '../time/cycles.ts';
@@ -32,95 +33,133 @@ const MOST_BYTES_PER_CYCLE = 64;
  * @param isFamily whether the candidate stands for all launches of a family, which get a lower bound
  */
 export function makeRoundCost(candidate: GpuCandidate, rounds: number, threads: number, isFamily: boolean): RoundCost {
-  const { predictor, device, balancing } = candidate;
+  const { predictor, device, balancing, shape, threadsPerUnit: u, unitsPerGroup: n } = candidate;
   const { plan, elements } = predictor;
-  const { kernel, axes } = plan;
-  const { shape, threadsPerUnit: u, unitsPerGroup: n } = candidate;
-  const { threadGroupsPerGroup } = shape;
-  const width = device.threadGroupWidth;
-  const cap = axes.registerCap[candidate.capAt];
-  const measured = plan.pipeline[device.id] !== undefined;
-  // Measured issue cycles contain the traffic, so the bytes only scale them. Derived ones get it as `transfer`.
-  const step = preparePipeline(plan, device, cap, measured ? shape.bytesPerIteration : 0);
+  const { kernel } = plan;
+  const isMeasured = plan.pipeline[device.id] !== undefined;
   const isSingle = isOneLoop(candidate);
-  const cost =
-    computeStepFactor(kernel, u) * (kernel.sharing === 'deal' && isEvenShare(balancing) ? 1 / u : 1) +
-    (isSingle ? (kernel.flattenedCost ?? 0) : 0);
-  const most = Math.floor(device.limits.maxThreadGroupsPerMultiprocessor / threadGroupsPerGroup);
   const mean = getMeanRound(candidate, rounds);
-  const { lanes, units } = mean;
   // A family with a single loop gets a lower bound: its lanes lose no time and start together.
-  const { iterations, starts } = isFamily && isSingle ? { iterations: predictor.meanLength, starts: 1 } : mean;
-  const loss = isFamily && isSingle ? Infinity : iterations / predictor.meanLength;
-  const active = countActiveLanes(predictor, balancing, lanes, loss);
-  // Most reads happen after some lanes have ended, so the caches hold only the data of the active lanes.
-  const run = isEvenShare(balancing) ? candidate.itemsPerSlot : shape.accessing.unitElements;
-  const taking = { ...shape.accessing, residentThreads: threads * active.ofReads, unitElements: run };
-  const bytes = measured ? 0 : bytesOfIteration(device, kernel, taking);
-  const latencyOf = (by: AccessingThreads, anyUnit: (probability: number) => number): number => {
-    const all = kernel.dependentLoadsPerIteration * device.memoryLatencyCycles;
-    return (step.latencyCycles + (measured ? 0 : loadLatencyCycles(device, kernel, by, anyUnit) - all)) * cost;
-  };
-  const own: Demand = {
-    latencyCycles: latencyOf(taking, (probability) => active.any(lanes, probability)),
-    issueCycles: step.issueCycles * cost,
-  };
-  // A measured pipeline describes only the iterations. The other phases are derived, and corrected by the ratio of the
-  // measured to the derived values of the iterations.
-  const derived = measured ? pipelineParameters(device, kernel, { spilledRegisters: 0 }) : step;
-  const off: Demand = {
-    latencyCycles: measured ? plan.pipeline[device.id].latencyCycles / derived.latencyCycles : 1,
-    issueCycles: measured ? plan.pipeline[device.id].issueCycles / derived.issueCycles : 1,
-  };
-  const phases = computePhaseDemands(kernel, device, u, {
-    loadLatency: computeLoadLatency(kernel, device, isSingle, balancing, lanes, isFamily ? lanes : starts, rounds),
-    // The start of a fetched unit contains the load that waits for the counter, whose cost is in `fetch-cost.ts`.
-    loadsElsewhere: balancing.kind === 'dynamic-fetch' ? 1 : 0,
-    off,
-  });
-  const perStart = isSingle ? phases.refill : phases.unit;
-  // A flattened loop takes its first unit before the loop and finishes its last unit after it.
-  const perGroup = isSingle && kernel.refill ? added(phases.prologue, phases.unit) : phases.prologue;
-  const share = isEvenShare(balancing)
-    ? added(perGroup, times(phases.search, countSearchSteps(plan.units)), phases.carry)
-    : perGroup;
-  // `perCycle`: bytes that memory moves per cycle for the thread groups of one work group.
-  const achieved = device.achievedBandwidthFraction ?? ACHIEVED_BANDWIDTH;
-  const evenly = achieved * bytesPerMultiprocessorCycle(device);
-  const busy = isFamily ? 1 : Math.min(1, candidate.workingBlocks / device.multiprocessors);
-  const perCycle = Math.max(evenly, Math.min(MOST_BYTES_PER_CYCLE, evenly / busy)) * threadGroupsPerGroup;
-  const stepBytes =
-    (lanes * (isPadded(balancing) ? iterations * u : isEvenShare(balancing) ? iterations : elements) * bytes) /
-    perCycle;
+  const isBound = isFamily && isSingle;
+  const { iterations, starts } = isBound ? { iterations: predictor.meanLength, starts: 1 } : mean;
+  const loss = isBound ? Infinity : iterations / predictor.meanLength;
+  // Measured issue cycles contain the traffic, so the bytes only scale them. Derived ones get it as `transfer`.
+  const cap = plan.axes.registerCap[candidate.capAt];
+  const plain = preparePipeline(plan, device, cap, isMeasured ? shape.bytesPerIteration : 0);
+  const { step, bytes, aloneCycles } = computeStep(candidate, plain, threads, loss);
+  const { start, thread } = computePhases(candidate, rounds, isFamily ? n : starts);
+  const perCycle = computeBytesPerCycle(candidate, isFamily);
+  const transferOf = (bytes: number): number => (isMeasured ? 0 : bytes / perCycle);
+  const moved = isPadded(balancing) ? iterations * u : isEvenShare(balancing) ? iterations : elements;
+  const stepTransfer = transferOf(n * moved * bytes);
   const ofUnit = isSingle ? (kernel.refill ?? kernel.unit) : kernel.unit;
-  const unitBytes = measured ? 0 : (lanes * units * (ofUnit?.bytes ?? 0)) / perCycle;
-  const threadBytes = measured ? 0 : ((kernel.prologue?.bytes ?? 0) * Math.min(width, n * u)) / perCycle;
-  const whole = {
-    latencyCycles: iterations * own.latencyCycles + starts * perStart.latencyCycles + share.latencyCycles / rounds,
-    issueCycles: iterations * own.issueCycles + starts * perStart.issueCycles + share.issueCycles / rounds,
+  const startTransfer = transferOf(n * mean.units * (ofUnit?.bytes ?? 0));
+  const threadTransfer = transferOf((kernel.prologue?.bytes ?? 0) * Math.min(device.threadGroupWidth, n * u));
+  const pipeline: PipelineParameters = {
+    ...plain,
+    latencyCycles: iterations * step.latencyCycles + starts * start.latencyCycles + thread.latencyCycles / rounds,
+    issueCycles: iterations * step.issueCycles + starts * start.issueCycles + thread.issueCycles / rounds,
   };
-  const transfer = stepBytes + unitBytes + threadBytes / rounds;
-  const pipeline: PipelineParameters = { ...step, ...whole };
+  const transferCycles = stepTransfer + startTransfer + threadTransfer / rounds;
+  const most = Math.floor(device.limits.maxThreadGroupsPerMultiprocessor / shape.threadGroupsPerGroup);
   const tables: CycleTable[] = [];
   return {
     iterations,
     starts,
-    step: { ...own, transferCycles: stepBytes / iterations },
-    start: { ...perStart, transferCycles: unitBytes / starts },
-    thread: { ...share, transferCycles: threadBytes },
-    alone: {
-      step: latencyOf({ ...taking, residentThreads: u }, (probability) => probability),
-      start: perStart.latencyCycles,
-    },
+    step: { ...step, transferCycles: stepTransfer / iterations },
+    start: { ...start, transferCycles: startTransfer / starts },
+    thread: { ...thread, transferCycles: threadTransfer },
+    alone: { step: aloneCycles, start: start.latencyCycles },
     pipeline,
-    transferCycles: transfer,
+    transferCycles,
     most,
     // Most designs are only compared by their bounds, so tables are made on demand.
     getCycles: (schedulers) =>
       (tables[schedulers] ??= tabulateRounds(most, schedulers, (groups) =>
-        cyclesWithTraffic(pipeline, transfer, groups * threadGroupsPerGroup),
+        cyclesWithTraffic(pipeline, transferCycles, groups * shape.threadGroupsPerGroup),
       )),
   };
+}
+
+/** The cost of an iteration in its loop, divided by the cost of an iteration of a thread with a whole unit. */
+export function computeStepCost(candidate: GpuCandidate): number {
+  const { kernel } = candidate.predictor.plan;
+  const u = candidate.threadsPerUnit;
+  return (
+    computeStepFactor(kernel, u) * (kernel.sharing === 'deal' && isEvenShare(candidate.balancing) ? 1 / u : 1) +
+    (isOneLoop(candidate) ? (kernel.flattenedCost ?? 0) : 0)
+  );
+}
+
+/**
+ * Computes the demand of an iteration, the bytes that a lane moves in it, and its latency in a unit that is alone on its
+ * multiprocessor.
+ * @param loss iterations of the group divided by the mean length
+ */
+function computeStep(candidate: GpuCandidate, plain: PipelineParameters, threads: number, loss: number) {
+  const { predictor, device, balancing, shape, unitsPerGroup: n } = candidate;
+  const { kernel, pipeline } = predictor.plan;
+  const isMeasured = pipeline[device.id] !== undefined;
+  const active = countActiveLanes(predictor, balancing, n, loss);
+  // Most reads happen after some lanes have ended, so the caches hold only the data of the active lanes.
+  const taking: AccessingThreads = {
+    ...shape.accessing,
+    residentThreads: threads * active.ofReads,
+    unitElements: isEvenShare(balancing) ? candidate.itemsPerSlot : shape.accessing.unitElements,
+  };
+  const cost = computeStepCost(candidate);
+  const latencyOf = (by: AccessingThreads, anyUnit: (probability: number) => number): number => {
+    const all = kernel.dependentLoadsPerIteration * device.memoryLatencyCycles;
+    return (plain.latencyCycles + (isMeasured ? 0 : loadLatencyCycles(device, kernel, by, anyUnit) - all)) * cost;
+  };
+  return {
+    step: {
+      latencyCycles: latencyOf(taking, (probability) => active.any(n, probability)),
+      issueCycles: plain.issueCycles * cost,
+    },
+    bytes: bytesOfIteration(device, kernel, taking),
+    aloneCycles: latencyOf({ ...taking, residentThreads: candidate.threadsPerUnit }, (probability) => probability),
+  };
+}
+
+/** Computes the demands of the start of a unit, and of all that runs once per thread. */
+function computePhases(candidate: GpuCandidate, rounds: number, starts: number) {
+  const { device, balancing } = candidate;
+  const { plan } = candidate.predictor;
+  const isSingle = isOneLoop(candidate);
+  const phases = computePhaseDemands(plan.kernel, device, candidate.threadsPerUnit, {
+    loadLatency: computeLoadLatency(candidate, rounds, starts),
+    // The start of a fetched unit contains the load that waits for the counter, whose cost is in `fetch-cost.ts`.
+    loadsElsewhere: balancing.kind === 'dynamic-fetch' ? 1 : 0,
+    off: compareToDerived(plan, device),
+  });
+  // A flattened loop takes its first unit before the loop and finishes its last unit after it.
+  const own = isSingle && plan.kernel.refill ? added(phases.prologue, phases.unit) : phases.prologue;
+  return {
+    start: isSingle ? phases.refill : phases.unit,
+    thread: isEvenShare(balancing) ? added(own, times(phases.search, countSearchSteps(plan.units)), phases.carry) : own,
+  };
+}
+
+/**
+ * Divides the measured demand of an iteration by the derived one; 1 without a measurement. A measured pipeline describes
+ * only the iterations. The other phases are derived, and corrected by this ratio.
+ */
+function compareToDerived({ kernel, pipeline }: SweepPlan, device: GpuDevice): Demand {
+  const measured = pipeline[device.id];
+  if (!measured) return { latencyCycles: 1, issueCycles: 1 };
+  const derived = pipelineParameters(device, kernel, { spilledRegisters: 0 });
+  return {
+    latencyCycles: measured.latencyCycles / derived.latencyCycles,
+    issueCycles: measured.issueCycles / derived.issueCycles,
+  };
+}
+
+/** Computes the bytes that memory moves per cycle for the thread groups of one work group. */
+function computeBytesPerCycle({ device, shape, workingBlocks }: GpuCandidate, isFamily: boolean): number {
+  const evenly = (device.achievedBandwidthFraction ?? ACHIEVED_BANDWIDTH) * bytesPerMultiprocessorCycle(device);
+  const busy = isFamily ? 1 : Math.min(1, workingBlocks / device.multiprocessors);
+  return Math.max(evenly, Math.min(MOST_BYTES_PER_CYCLE, evenly / busy)) * shape.threadGroupsPerGroup;
 }
 
 /**
@@ -128,19 +167,14 @@ export function makeRoundCost(candidate: GpuCandidate, rounds: number, threads: 
  * are close in memory, so their pages are known, and they share sectors: groups that start together wait for these
  * sectors, and later rounds find most of them fetched. Half of the bytes count as reads.
  */
-function computeLoadLatency(
-  { unit, refill }: KernelProfile,
-  device: GpuDevice,
-  isSingle: boolean,
-  balancing: LockstepBalancing,
-  lanes: number,
-  starts: number,
-  rounds: number,
-): number {
+function computeLoadLatency(candidate: GpuCandidate, rounds: number, starts: number): number {
+  const { device, balancing } = candidate;
+  const { unit, refill } = candidate.predictor.plan.kernel;
+  const isSingle = isOneLoop(candidate);
   const read = ((isSingle ? (refill ?? unit) : unit)?.bytes ?? 0) / 2;
   // The neighbours of a fetched unit run on other multiprocessors, so their loads share no sectors here.
   if (read === 0 || balancing.kind === 'dynamic-fetch') return NEAR_PAGE_LATENCY;
-  const sectors = (lanes * read) / sectorBytes(device);
+  const sectors = (candidate.unitsPerGroup * read) / sectorBytes(device);
   const misses = Math.min(1, isSingle ? Math.max(1, sectors) / starts : sectors);
   const hits = firstLevelCacheBytes(device, 0) > 0 ? LEVEL_1_LATENCY : LEVEL_2_LATENCY;
   const later = misses * NEAR_PAGE_LATENCY + (1 - misses) * hits;
