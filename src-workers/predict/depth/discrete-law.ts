@@ -199,11 +199,11 @@ function mergeValues(a: Float64Array, b: Float64Array): Float64Array {
   return merged.slice(0, count);
 }
 
-/** Merges the values of all laws to at most `maxPoints`, by the mixture of all laws with equal weights. */
-export function makeCommonGrid(laws: readonly DiscreteLaw[], maxPoints = MAX_POINTS): Float64Array {
-  if (laws.length === 1) return makeCoarseGrid(laws[0], maxPoints);
-  const candidates = listCandidateValues(laws, maxPoints);
-  if (candidates.length <= maxPoints) return candidates;
+/** Merges the values of all laws to at most `MAX_POINTS`, by the mixture of all laws with equal weights. */
+export function makeCommonGrid(laws: readonly DiscreteLaw[]): Float64Array {
+  if (laws.length === 1) return makeCoarseGrid(laws[0]);
+  const candidates = listCandidateValues(laws);
+  if (candidates.length <= MAX_POINTS) return candidates;
   const survival = new Float64Array(candidates.length);
   for (const { values, survival: own } of laws) {
     let at = -1;
@@ -213,21 +213,21 @@ export function makeCommonGrid(laws: readonly DiscreteLaw[], maxPoints = MAX_POI
       survival[i] += above;
     }
   }
-  return makeCoarseGrid({ values: candidates, survival }, maxPoints);
+  return makeCoarseGrid({ values: candidates, survival });
 }
 
-/** Lists the values of all laws. If they are too many, the result is 2·`maxPoints` evenly spaced values instead. */
-function listCandidateValues(laws: readonly DiscreteLaw[], maxPoints: number): Float64Array {
+/** Lists the values of all laws. If they are too many, the result is 2·`MAX_POINTS` evenly spaced values instead. */
+function listCandidateValues(laws: readonly DiscreteLaw[]): Float64Array {
   let union = laws[0].values;
-  for (let i = 1; i < laws.length && union.length <= 4 * maxPoints; i++) union = mergeValues(union, laws[i].values);
-  if (union.length <= 4 * maxPoints) return union;
+  for (let i = 1; i < laws.length && union.length <= 4 * MAX_POINTS; i++) union = mergeValues(union, laws[i].values);
+  if (union.length <= 4 * MAX_POINTS) return union;
   let low = Infinity;
   let high = -Infinity;
   for (const { values } of laws) {
     low = Math.min(low, values[0]);
     high = Math.max(high, values[values.length - 1]);
   }
-  const even = new Float64Array(2 * maxPoints);
+  const even = new Float64Array(2 * MAX_POINTS);
   for (let i = 0; i < even.length; i++) even[i] = low + ((high - low) * i) / (even.length - 1);
   return even;
 }
