@@ -1,4 +1,5 @@
 import { isEvenShare, isPadded } from '../../domain/design.ts';
+import type { LoopForm } from '../../domain/kernel.ts';
 import { getLossOfGroups, keepsOrder } from '../dealing/given.ts';
 import { makeGroupDepthLaw } from '../depth/group-depth.ts';
 import { countSliceUnits } from '../depth/padded.ts';
@@ -34,11 +35,7 @@ export function getMeanRound(candidate: GpuCandidate, rounds: number): MeanRound
   });
 }
 
-function makeRound(
-  candidate: GpuCandidate,
-  loop: 'nested' | 'flattened',
-  rounds: number,
-): { readonly iterations: number; readonly starts: number } {
+function makeRound(candidate: GpuCandidate, loop: LoopForm, rounds: number): Omit<MeanRound, 'units'> {
   const { predictor, balancing, unitsPerGroup: n } = candidate;
   const { plan, meanLength } = predictor;
   const given = getGivenOrder(plan);

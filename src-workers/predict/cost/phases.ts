@@ -29,38 +29,35 @@ export const times = ({ latencyCycles, issueCycles }: Demand, count: number): De
 
 interface Circumstances {
   /** Mean latency of the loads that start a unit, divided by the latency of device memory, 0…1. */
-  readonly loadLatency: number;
+  readonly loadLatency?: number;
   /** Loads at the start of a unit whose cost is added elsewhere. */
-  readonly loadsElsewhere: number;
+  readonly loadsElsewhere?: number;
   /** Measured figures divided by derived figures. */
-  readonly off: Demand;
+  readonly off?: Demand;
 }
-const PLAIN: Circumstances = {
-  loadLatency: NEAR_PAGE_LATENCY,
-  loadsElsewhere: 0,
-  off: { latencyCycles: 1, issueCycles: 1 },
-};
+/** No correction, for phases whose demand is only derived. */
+export const SAME: Demand = { latencyCycles: 1, issueCycles: 1 };
 
 export function computePhaseDemands(
   kernel: KernelProfile,
   device: GpuDevice,
   threadsPerUnit: number,
-  { loadLatency, loadsElsewhere, off }: Circumstances = PLAIN,
+  { loadLatency = NEAR_PAGE_LATENCY, loadsElsewhere = 0, off = SAME }: Circumstances = {},
 ) {
-  const phaseDemand = (on: GpuDevice, phase: Phase | undefined, share = 1): Demand => {
+  const phaseDemand = (phase: Phase | undefined, share = 1): Demand => {
     const dependentLoads = Math.max(0, (phase?.dependentLoads ?? 0) - loadsElsewhere) * share;
-    const { latencyCycles, issueCycles } = derivedDemand(on, phase && { ...phase, dependentLoads });
+    const { latencyCycles, issueCycles } = derivedDemand(device, phase && { ...phase, dependentLoads });
     return { latencyCycles: latencyCycles * off.latencyCycles, issueCycles: issueCycles * off.issueCycles };
   };
-  const combine = times(phaseDemand(device, kernelPhase(kernel, 'combine')), Math.log2(threadsPerUnit));
-  const wide = phaseDemand(device, threadsPerUnit > device.threadGroupWidth ? WIDE_COMBINE : undefined);
-  const unit = added(phaseDemand(device, kernel.unit, loadLatency), combine, wide);
+  const combine = times(phaseDemand(kernelPhase(kernel, 'combine')), Math.log2(threadsPerUnit));
+  const wide = phaseDemand(threadsPerUnit > device.threadGroupWidth ? WIDE_COMBINE : undefined);
+  const unit = added(phaseDemand(kernel.unit, loadLatency), combine, wide);
   return {
-    prologue: phaseDemand(device, kernel.prologue),
+    prologue: phaseDemand(kernel.prologue),
     unit,
     /** Without a refill phase, a change of the unit costs as much as its start and its end. */
-    refill: kernel.refill ? added(phaseDemand(device, kernel.refill, loadLatency), combine, wide) : unit,
-    search: phaseDemand(device, kernelPhase(kernel, 'search')),
-    carry: phaseDemand(device, kernelPhase(kernel, 'carry')),
+    refill: kernel.refill ? added(phaseDemand(kernel.refill, loadLatency), combine, wide) : unit,
+    search: phaseDemand(kernelPhase(kernel, 'search')),
+    carry: phaseDemand(kernelPhase(kernel, 'carry')),
   };
 }

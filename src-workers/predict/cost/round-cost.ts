@@ -21,7 +21,7 @@ import type { RoundCost } from '../tables.ts';
 import { tabulateRounds, type CycleTable } from '../time/cycles.ts';
 import { countActiveLanes } from './active-lanes.ts';
 import { getMeanRound, isOneLoop } from './mean-round.ts';
-import { added, computePhaseDemands, computeStepFactor, times } from './phases.ts';
+import { added, computePhaseDemands, computeStepFactor, SAME, times } from './phases.ts';
 
 /** Most bytes that one multiprocessor receives per cycle. Assumed: the width of its port to the level-2 cache. */
 const MOST_BYTES_PER_CYCLE = 64;
@@ -85,10 +85,8 @@ export function makeRoundCost(candidate: GpuCandidate, rounds: number, threads: 
 export function computeStepCost(candidate: GpuCandidate): number {
   const { kernel } = candidate.predictor.plan;
   const u = candidate.threadsPerUnit;
-  return (
-    computeStepFactor(kernel, u) * (kernel.sharing === 'deal' && isEvenShare(candidate.balancing) ? 1 / u : 1) +
-    (isOneLoop(candidate) ? (kernel.flattenedCost ?? 0) : 0)
-  );
+  const dealt = kernel.sharing === 'deal' && isEvenShare(candidate.balancing) ? 1 / u : 1;
+  return computeStepFactor(kernel, u) * dealt + (isOneLoop(candidate) ? (kernel.flattenedCost ?? 0) : 0);
 }
 
 /**
@@ -142,12 +140,12 @@ function computePhases(candidate: GpuCandidate, rounds: number, starts: number) 
 }
 
 /**
- * Divides the measured demand of an iteration by the derived one; 1 without a measurement. A measured pipeline describes
+ * Divides the measured demand of an iteration by the derived one. A measured pipeline describes
  * only the iterations. The other phases are derived, and corrected by this ratio.
  */
 function compareToDerived({ kernel, pipeline }: SweepPlan, device: GpuDevice): Demand {
   const measured = pipeline[device.id];
-  if (!measured) return { latencyCycles: 1, issueCycles: 1 };
+  if (!measured) return SAME;
   const derived = pipelineParameters(device, kernel, { spilledRegisters: 0 });
   return {
     latencyCycles: measured.latencyCycles / derived.latencyCycles,
