@@ -1,4 +1,5 @@
-import type { Design, WholeUnitBalancing } from '../domain/design.ts';
+import { parseBalancing } from '../domain/balancing.ts';
+import { isWholeUnit, type Design, type WholeUnitBalancing } from '../domain/design.ts';
 import { ok, type Result, unsupported, badInput } from '../domain/result.ts';
 import { listBucketRanges } from '../predict/depth/prepared-law.ts';
 import { empiricalLaw } from '../models/workload/laws.ts';
@@ -46,10 +47,16 @@ export function slotLayout(
   });
 }
 
-export function explainNoStandIn(balancing: string): string {
-  if (balancing === 'row-split')
-    return `The balancing ${balancing} is for the cores of a CPU. Use a balancing for a GPU.`;
-  return `The loop that stands in for a kernel cannot measure the balancing ${balancing}, since it runs whole units without padding. Choose a design with another balancing.`;
+/** Parses a balancing that the loop which stands in for a kernel can measure. */
+export function parseStandIn(text: string): Result<WholeUnitBalancing> {
+  const balancing = parseBalancing(text);
+  if (!balancing.ok) return balancing;
+  if (isWholeUnit(balancing.value)) return ok(balancing.value);
+  if (text === 'row-split')
+    return unsupported(`The balancing ${text} is for the cores of a CPU. Use a balancing for a GPU.`);
+  return unsupported(
+    `The loop that stands in for a kernel cannot measure the balancing ${text}, since it runs whole units without padding. Choose a design with another balancing.`,
+  );
 }
 
 /**

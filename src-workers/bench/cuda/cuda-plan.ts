@@ -1,15 +1,14 @@
 import { CUDA_GROUP_WIDTH } from '../../domain/ability.ts';
 import type { BenchCase, BenchPlan, CaseOf, UnitLoopProfile } from '../../domain/benchmark.ts';
-import { isWholeUnit, type WholeUnitBalancing } from '../../domain/design.ts';
+import type { WholeUnitBalancing } from '../../domain/design.ts';
 import type { LoopForm } from '../../domain/kernel.ts';
 import { fail, ok, type Result, badInput, unsupported } from '../../domain/result.ts';
 import type { LengthLaw } from '../../domain/workload.ts';
-import { parseBalancing } from '../../domain/balancing.ts';
 import { cumulative } from '../../models/workload/laws.ts';
 import { mersenneTwister } from '../../numeric/random.ts';
 import { resolveWorkload, type WorkloadContext } from '../../parse/grammar.ts';
 import { heldRegisters, lanesPerSector, oldUnitLoop, unitLoopShape } from '../stand-in.ts';
-import { blockOrder, explainNoStandIn, referenceResults, slotLayout, unitOrder } from '../unit-loop.ts';
+import { blockOrder, parseStandIn, referenceResults, slotLayout, unitOrder } from '../unit-loop.ts';
 import { wordBytes } from '../words.ts';
 
 export interface PlacedFile {
@@ -146,9 +145,8 @@ class PlanWriter {
     if (!layout.ok) return layout;
     if (registerCap !== null && !(Number.isSafeInteger(registerCap) && registerCap >= 1))
       return badInput(`the register cap must be a whole number of at least 1, or none, not ${registerCap}`);
-    const balancing = parseBalancing(design.balancing);
+    const balancing = parseStandIn(design.balancing);
     if (!balancing.ok) return balancing;
-    if (!isWholeUnit(balancing.value)) return unsupported(explainNoStandIn(design.balancing));
     const order = this.orderFile(balancing.value, layout.value.unitsPerGroup);
     if (!order.ok) return order;
     const { profile } = workload;

@@ -1,10 +1,8 @@
 import type { BenchPlan, BenchRecord, CaseOf, UnitLoopProfile, UnitLoopWorkload } from '../../domain/benchmark.ts';
-import { isWholeUnit } from '../../domain/design.ts';
 import { ok, type Result, unsupported } from '../../domain/result.ts';
-import { parseBalancing } from '../../domain/balancing.ts';
 import { mersenneTwister } from '../../numeric/random.ts';
 import { hasTable, oldUnitLoop, refuseCap } from '../stand-in.ts';
-import { blockOrder, explainNoStandIn, referenceResults, ringTable, slotLayout, unitOrder } from '../unit-loop.ts';
+import { blockOrder, parseStandIn, referenceResults, ringTable, slotLayout, unitOrder } from '../unit-loop.ts';
 import type { Launcher, PreparedCase } from './launcher.ts';
 import { unitLoopShader } from './unit-loop-shader.ts';
 
@@ -51,9 +49,8 @@ export async function prepareUnitLoop(
   const { lengths } = workload;
   const units = lengths.length;
   if (design.registerCap !== null) return refuseCap(design.registerCap, 'WebGPU');
-  const balancing = parseBalancing(design.balancing);
+  const balancing = parseStandIn(design.balancing);
   if (!balancing.ok) return balancing;
-  if (!isWholeUnit(balancing.value)) return unsupported(explainNoStandIn(design.balancing));
   if (u > 1 && !launcher.device.features.has('subgroups'))
     return unsupported(`${u} threads per unit need subgroup operations, which this device does not have.`);
   if (balancing.value.kind === 'best-buckets' && threadGroupWidth === null)
