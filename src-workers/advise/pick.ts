@@ -1,4 +1,5 @@
 import { parseBalancing } from '../domain/balancing.ts';
+import type { PredictionColumns } from '../domain/columns.ts';
 import { unwrap } from '../domain/result.ts';
 import { AXIS, axisCounts, type AxisName, type SpaceAxes, axisStrides } from '../domain/space.ts';
 
@@ -36,6 +37,15 @@ export interface DesignFigures {
   timeMs(design: number): number;
   /** On a CPU, the number of cores. */
   gridBlocks(design: number): number;
+}
+
+/** Looks up the figures of designs in columns that list the designs in the same order. */
+export function makeFigures(
+  designs: Uint32Array,
+  { timeMs, gridBlocks }: Pick<PredictionColumns, 'timeMs' | 'gridBlocks'>,
+): DesignFigures {
+  const at = new Map(Array.from(designs, (design, entry) => [design, entry]));
+  return { timeMs: (design) => timeMs[at.get(design)!], gridBlocks: (design) => gridBlocks[at.get(design)!] };
 }
 
 export function simplerFirst(axes: SpaceAxes, { timeMs, gridBlocks }: DesignFigures): (a: number, b: number) => number {

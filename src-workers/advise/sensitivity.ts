@@ -1,7 +1,7 @@
 import { spaceSize } from '../domain/space.ts';
 import type { Predictor } from '../predict/tables.ts';
 import type { InputChange } from './change.ts';
-import { pickDesign } from './pick.ts';
+import { makeFigures, pickDesign } from './pick.ts';
 import { tieFraction, type TieTable } from '../sweep/ties.ts';
 import { predictTimes, shortestTime, surveyFastest } from './survey.ts';
 
@@ -121,11 +121,7 @@ function findBest(predictor: Predictor, candidates: Uint32Array): Best {
   const candidateMs = predictTimes(predictor, candidates);
   const whole = { first: 0, count: spaceSize(axes) };
   const { designs, columns } = surveyFastest(predictor, whole, { bestMs: shortestTime(candidateMs) });
-  const at = new Map(Array.from(designs, (design, entry) => [design, entry]));
-  const figures = {
-    timeMs: (design: number) => columns.timeMs[at.get(design)!],
-    gridBlocks: (design: number) => columns.gridBlocks[at.get(design)!],
-  };
+  const figures = makeFigures(designs, columns);
   const tied = [...designs].sort((a, b) => figures.timeMs(a) - figures.timeMs(b) || a - b);
   const picked = pickDesign(axes, figures, tied) ?? recommended;
   return {

@@ -1,4 +1,4 @@
-import { pickDesign } from '../../../src-workers/advise/pick.ts';
+import { makeFigures, pickDesign } from '../../../src-workers/advise/pick.ts';
 import { plainDesign, plainText } from '../../../src-workers/advise/plain.ts';
 import { unknownPaths } from '../../../src-workers/advise/unknown.ts';
 import { BREAKDOWN_PARTS, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
@@ -43,12 +43,7 @@ interface Advised {
 }
 
 export function pickOf({ plan }: AdvisedDevice, { equal, columns }: DevicePrediction): number | undefined {
-  const at = new Map(Array.from(equal, (design, entry) => [design, entry]));
-  const figures = {
-    timeMs: (design: number) => columns.timeMs[at.get(design)!],
-    gridBlocks: (design: number) => columns.gridBlocks[at.get(design)!],
-  };
-  return pickDesign(plan.axes, figures, equal);
+  return pickDesign(plan.axes, makeFigures(equal, columns), equal);
 }
 
 export function studyDesign(
