@@ -2,13 +2,9 @@ import type { EChartsOption } from './echarts.ts';
 import { markTip, tooltipBody, words, type ChartSize } from './parts.ts';
 import type { ChartTheme } from './theme.svelte.ts';
 import { count } from '../format/numbers.ts';
+import type { LaunchSurface } from '../../src-workers/models/pipeline/hasan-surfaces.ts';
 import { ramp } from '../views/landscape/colour.ts';
 
-export interface LaunchSurface {
-  readonly blocks: readonly number[];
-  readonly threadsPerBlock: readonly number[];
-  readonly values: ArrayLike<number>;
-}
 export interface LaunchMaps {
   readonly maps: readonly { readonly title: string; readonly surface: LaunchSurface }[];
   /** The first and last value of the scale. Values outside the scale get the colour of the nearer end. */

@@ -5,16 +5,14 @@ import { EXIT_HUNG } from '../../../src-workers/bench/cuda/cuda-plan.ts';
 import { killGroup } from '../../../src-workers/bench/guard.ts';
 import { childEnvironment, ownNode, PARENT_VARIABLE } from '../../../src-workers/bench/parent.ts';
 import { parseBenchRecord } from '../../../src-workers/parse/bench-records.ts';
+import type { BenchCommand } from '../../../src-workers/bench/cuda/write.ts';
 import type { BenchRecord } from '../../../src-workers/domain/benchmark.ts';
 import { linesOf } from '../files/lines.ts';
 import { lastLine, shortened } from '../../../src-workers/domain/text.ts';
 
 /** Runs a measuring program in a process group of its own, reads its lines of JSON, and reports how it ended. */
 
-export interface Program {
-  readonly program: string;
-  readonly args: readonly string[];
-  readonly cwd: string;
+export interface Program extends BenchCommand {
   /** Added to the environment of this process, from which secrets are removed. */
   readonly env?: Readonly<Record<string, string>>;
 }

@@ -3,7 +3,7 @@ import type { Study } from '../../../src-main/contract/study.ts';
 import type { Failure } from '../../../src-workers/domain/result.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { kernelValue } from '../../../src-workers/domain/provenance.ts';
-import { costFactor } from '../../../src-workers/models/granularity/granularity.ts';
+import { costFactor, type GranularityRow } from '../../../src-workers/models/granularity/granularity.ts';
 import { lossMoments, type LossMoments } from '../../../src-workers/models/imbalance/closed-form.ts';
 import { mappedLaw, moments, quantile } from '../../../src-workers/models/workload/laws.ts';
 import type { App } from '../../state/app.svelte.ts';
@@ -22,12 +22,7 @@ export interface Band {
   readonly high: number;
 }
 
-export interface GroupRow {
-  readonly unitsPerGroup: number;
-  readonly threadsPerUnit: number;
-  readonly depth: number;
-  readonly meanLoss: number;
-  readonly aggregateLoss: number;
+export interface GroupRow extends Omit<GranularityRow, 'laneCostMean' | 'laneCostAggregate'> {
   /** Iterations of all lanes that share a unit, divided by the mean length. Other phases count as iterations. */
   readonly laneCost: number;
 }
