@@ -304,19 +304,19 @@ function fitProblem(
   const shortest = measuredMs.reduce((least, time) => Math.min(least, time), Infinity);
   const sharing = new Set(plan.axes.threadsPerUnit);
   // A standard error of 0.5 in the logarithm means that in 19 of 20 cases the value is known within a factor of e.
-  const cycles = { lower: 1e-3, upper: 1e9, coordinate: 'log', step: 1e-3, knownWithin: 0.5 } as const;
+  const cycles = { lower: 1e-3, upper: 1e9, coordinate: 'log', step: 3e-2, knownWithin: 0.5 } as const;
   const all: (Omit<FitParameter, 'initial' | 'name'> & { readonly name: FittedParameter })[] = [
     { name: 'issueCycles', ...cycles },
     { name: 'latencyCycles', ...cycles },
-    { name: 'kneeSoftness', lower: 1, upper: 64, coordinate: 'log', step: 1e-2, knownWithin: 0.5 },
+    { name: 'kneeSoftness', lower: 1, upper: 64, coordinate: 'log', step: 1e-1, knownWithin: 0.5 },
   ];
   // If all designs have the same threads per unit, the cost of sharing cannot be separated from the cost of an
   // iteration. With two different numbers, σ cannot be separated from κ.
   const split = plan.kernel.sharing !== 'deal';
   if (split && sharing.size > 1)
-    all.push({ name: 'serialFraction', lower: 0, upper: 1, coordinate: 'linear', step: 1e-3, knownWithin: 0.1 });
+    all.push({ name: 'serialFraction', lower: 0, upper: 1, coordinate: 'linear', step: 1e-2, knownWithin: 0.1 });
   if (split && sharing.size > 2)
-    all.push({ name: 'cooperationCost', lower: 0, upper: 2, coordinate: 'linear', step: 1e-3, knownWithin: 0.1 });
+    all.push({ name: 'cooperationCost', lower: 0, upper: 2, coordinate: 'linear', step: 1e-2, knownWithin: 0.1 });
   all.push(
     {
       name: 'launchOverheadMs',
