@@ -149,7 +149,7 @@ export function decodeMessage(frame: Uint8Array): Result<unknown> {
     const [tag, content] = tagged as [unknown, unknown];
     if (tag === 'n' && (content === 'NaN' || content === 'Infinity' || content === '-Infinity' || content === '-0'))
       return Number(content);
-    if (tag === 'o' && isObject(content)) return reviveFields(content as Record<string, unknown>, depth);
+    if (tag === 'o' && isObject(content)) return reviveFields(content, depth);
     if (typeof tag === 'string' && Object.hasOwn(ARRAY_KINDS, tag)) return segment(tag as ArrayKind, content);
     throw new RangeError('an unknown tag');
   };

@@ -153,7 +153,7 @@ function jsonLines(label: string): Reader {
     design({ number, text }) {
       try {
         const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
-        if (isObject(value)) return ok(value as Design);
+        if (isObject(value)) return ok(value);
       } catch {
         // Text that is not JSON gets the message below.
       }
