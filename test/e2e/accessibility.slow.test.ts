@@ -200,12 +200,15 @@ test('changes are announced, the focus stays, and forced colours keep the dataâ€
   await expect(page.getByRole('radio', { name: 'Heat map' })).toHaveCSS('outline-style', 'solid');
   await keys.press('3');
   await rankRows(page).nth(3).click();
+  const selected = grid.getByRole('row', { selected: true });
+  // The list may scroll, which changes the rows that exist, but not their positions.
+  const position = Number(await selected.getAttribute('aria-rowindex'));
   await keys.press('ArrowDown');
-  await expect(rankRows(page).nth(4)).toHaveAttribute('aria-selected', 'true');
-  await expect(rankRows(page).nth(4)).toHaveCSS('outline-style', 'double');
+  await expect(selected).toHaveAttribute('aria-rowindex', String(position + 1));
+  await expect(selected).toHaveCSS('outline-style', 'double');
   await rankRows(page).nth(3).click();
   await keys.press('Tab');
-  await expect(rankRows(page).nth(3)).toHaveCSS('outline-style', 'solid');
+  await expect(selected).toHaveCSS('outline-style', 'solid');
 });
 
 test('everything that opens over a view is accessible in both themes', async ({ page, own }) => {
