@@ -32,7 +32,8 @@ export function shareValues(values: CompactNumbers): Float64Array {
 export function drawLengths(law: LengthLaw, units: number, seed: number): OrderedLengths {
   const draw = lengthSampler(law);
   const uniform = mersenneTwister(seed);
-  const iterations = Float64Array.from({ length: Math.min(units, MAX_ENTRIES) }, () => draw(uniform));
+  const iterations = new Float64Array(Math.min(units, MAX_ENTRIES));
+  for (let at = 0; at < iterations.length; at += 1) iterations[at] = draw(uniform);
   return { units: iterations.length, iterations, given: false };
 }
 

@@ -129,10 +129,9 @@ export function getDealtPredictor(predictor: Predictor, threadsAt: number): Pred
   return getOrMake(dealt, threadsAt, () => {
     if (!isDealt) return makePredictor(plan, caches, allowed, isClass);
     const lane = (length: number): number => Math.ceil(length / threads);
-    const ofUnits = plan.ordered && getCompact(plan.ordered.iterations);
-    const ordered = ofUnits
-      ? { ...plan.ordered, iterations: getLaneOrder(ofUnits, threads, () => ofUnits.map(lane)) }
-      : null;
+    const given = getGivenOrder(plan);
+    const ofUnits = given && getCompact(given);
+    const ordered = ofUnits && makeGivenLengths(getLaneOrder(ofUnits, threads, () => ofUnits.map(lane)));
     const law = getLaneLaw(plan.law, threads, () => mappedLaw(plan.law, lane));
     // Implementations of one workload share the laws of its lanes.
     const ofLanes = getOrMake(caches.dealt, threads, () => createCaches(caches.budget));

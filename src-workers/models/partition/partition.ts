@@ -54,8 +54,9 @@ export function loadImbalance(loads: Float64Array): number {
 
 /** Counts the entries up to the end of each row. All partitions of the rows share the result. */
 const getRowEnds = keptWith((rowLengths: CompactNumbers): CompactNumbers => {
-  let end = 0;
-  return compactNumbers(Float64Array.from(rowLengths, (length) => (end += length)));
+  const ends = new Float64Array(rowLengths.length);
+  for (let row = 0, end = 0; row < ends.length; row++) ends[row] = end += rowLengths[row];
+  return compactNumbers(ends);
 });
 
 function partition(

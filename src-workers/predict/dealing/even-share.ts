@@ -52,10 +52,10 @@ let nextId = 0;
 export function indexSharedUnits(balancing: EvenShareBalancing, lengths: CompactNumbers, units: number): SharedUnits {
   const own = lengths.subarray(0, units);
   const more = countEndsPerUnit(balancing);
-  const each = more > 0 ? compactNumbers(Float64Array.from(own, (length) => length + more)) : own;
-  let sum = 0;
-  const ends = compactNumbers(Float64Array.from(each, (items) => (sum += items)));
-  return { each, ends, items: sumRepeated(each, units), id: nextId++ };
+  const each = more > 0 ? compactNumbers(new Float64Array(own).map((length) => length + more)) : own;
+  const ends = new Float64Array(each.length);
+  for (let unit = 0, end = 0; unit < ends.length; unit++) ends[unit] = end += each[unit];
+  return { each, ends: compactNumbers(ends), items: sumRepeated(each, units), id: nextId++ };
 }
 
 /** Keyed by the lengths of a workload, then units and balancing. All devices, kernels and setups share the units. */
