@@ -14,6 +14,9 @@ export function mixMeans(fewer: DepthMeans, more: DepthMeans, share: number): De
     meanWork,
     // Losses are weighted by work, because a loss is total lockstep time divided by total work.
     aggregateLoss: blend((depth) => depth.aggregateLoss * depth.meanWork) / meanWork,
-    meanLoss: blend((depth) => depth.meanLoss * depth.meanWork) / meanWork,
+    // Computing a mean loss takes longer than the other means, and bounds of times do not need it.
+    get meanLoss() {
+      return blend((depth) => depth.meanLoss * depth.meanWork) / meanWork;
+    },
   };
 }
