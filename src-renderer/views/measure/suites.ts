@@ -27,7 +27,7 @@ function casesOf<Id extends MeasuredCase['case']['benchmark']>(cases: readonly M
 
 const WORKLOADS = {
   triangular: { title: 'Triangular matrix', note: 'even rows: core i has work ∝ 2i − 1' },
-  amdahl: { title: 'One core with more', note: 'core 1 has P + 1 shares, each other core has one' },
+  amdahl: { title: 'One busier core', note: 'core 1 has P + 1 shares, each other core has one' },
 } as const;
 
 export function contentionTables({ workloads }: ContentionFindings) {

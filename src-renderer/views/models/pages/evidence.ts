@@ -168,7 +168,7 @@ function times({ points, gpu }: GpuDetail, { gpu: chosen, implementation, over }
       },
       isMatrices &&
         hint(
-          'Each matrix is predicted with parameters that were fitted without the fifth of the matrices to which it belongs.',
+          'Each matrix is predicted with parameters that were fitted to four fifths of the matrices, without this one.',
         ),
       axis && hint('Points beyond a factor of 4 are drawn at the edge.'),
       ...(isMatrices ? [] : [hint(LAUNCH_DATASETS.find(({ id }) => id === gpuOf(chosen).id)!.notes.join(' '))]),
