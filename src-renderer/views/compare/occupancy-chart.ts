@@ -17,7 +17,6 @@ export interface OccupancyCurve {
 export interface OccupancyInput {
   readonly curves: readonly OccupancyCurve[];
   readonly axisTitle: string;
-  /** Whether values on the axis are bytes, shown in KiB. */
   readonly inKib: boolean;
 }
 

@@ -102,7 +102,6 @@ function rowMaker({ compared }: Comparison, group: RowGroup) {
       const estimates = compared.map(() => '');
       return { id, group, label, unit, hint, better, values, texts, estimates, ...ranges };
     },
-    /** Returns the text for a GPU; for a CPU, an en dash. */
     onGpu(best: Best, text: (gpu: GpuDevice) => string): string {
       const device = compared.find((each) => each.device.id === best.deviceId)?.device;
       return device?.kind === 'gpu' ? text(device) : '–';
@@ -321,7 +320,6 @@ function rangeText({ designIndex }: { readonly designIndex: number }, ranges: Co
   return range ? timeRange(range.lowMs, range.highMs) : '';
 }
 
-/** Returns the best time of an implementation on each device, and its excess over the fastest implementation. */
 function implementationRow(name: string, { compared, ranges }: Comparison): CompareRow {
   const own = compared.map(({ entry }) => entry?.byImplementation.find(({ design }) => design.implementation === name));
   return {
@@ -344,7 +342,6 @@ function implementationRow(name: string, { compared, ranges }: Comparison): Comp
   };
 }
 
-/** Returns the sources of the estimates on which a value of a device depends, as sentences. */
 function estimateText<Kind extends Device>(device: Kind, value: (device: Kind) => number): string {
   const { sources } = device;
   return sentenceCase(

@@ -17,7 +17,6 @@ const ROUNDING = 1e-9;
 const isWhole = ([from, to]: Zoom): boolean => to - from >= 1 - ROUNDING;
 const known = (zoom: MapZoom): MapZoom => (isWhole(zoom.x) && isWhole(zoom.y) ? WHOLE_MAP : zoom);
 
-/** Zooms by a factor (below 1: closer) around a position in the visible part, 0…1 from the left and from below. */
 export function zoomedMap(
   zoom: MapZoom,
   by: number,
@@ -34,7 +33,6 @@ export function movedMap(zoom: MapZoom, right: number, up: number): MapZoom {
   return zoom === WHOLE_MAP ? zoom : { x: moved(zoom.x, right), y: moved(zoom.y, up) };
 }
 
-/** Moves the visible part as little as possible, so that a cell is visible. */
 export function showingCell(zoom: MapZoom, cell: number, { nx, ny }: Cells): MapZoom {
   const shown = ([from, to]: Zoom, at: number, many: number): Zoom => {
     const [low, high] = [at / many, (at + 1) / many];

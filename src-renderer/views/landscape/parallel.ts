@@ -119,7 +119,6 @@ function categoryAxis(id: string, label: string, categories: readonly string[]):
   }; // prettier-ignore
 }
 
-/** Returns a logarithmic axis of times, the fastest at the top. Times beyond twice the best are all at the bottom. */
 function timeAxis(bestMs: number, times: TimeColumn): ParallelAxis {
   const place = (value: number) => 1 - Math.min(1, Math.max(0, Math.log(value / bestMs) / Math.LN2));
   const value = (at: number) => bestMs * 2 ** (1 - at);

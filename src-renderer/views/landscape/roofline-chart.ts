@@ -22,7 +22,6 @@ export interface RooflineInput {
   readonly scale: Ramp;
 }
 
-/** Returns the thread instructions per byte at which the two roofs meet. */
 const ridge = ({ peakIssueGips, peakBandwidthGbS }: Roofline): number => peakIssueGips / peakBandwidthGbS;
 
 export function rooflineChart(

@@ -30,7 +30,7 @@ export function axisLabels(axis: string, texts: readonly string[]): readonly str
   });
 }
 
-/** Sorts slices in the requested order, or in ascending order if their values are numbers, and shortens their texts. */
+/** Sorts slices by their axes in `order`, and the values of each axis in ascending order if they are numbers. */
 export function prepareSlices(
   slices: ProcedureOutput<'ranking.slices'>,
   order: readonly (string | null)[],

@@ -30,7 +30,6 @@ export interface Roles {
   readonly facet: string | null;
 }
 
-/** Chooses the axes of the maps: the axes in the address if they exist, otherwise the usual axes. */
 export function chooseRoles(axes: readonly LandscapeAxis[], asked: Roles, isCpu = false): Roles {
   const open = axes.filter(({ values }) => values.length > 1).map(({ id }) => id);
   const taken = new Set<string>();

@@ -31,7 +31,6 @@ export const measureAddress = {
 
 export type MeasureChange = Partial<Address<typeof measureAddress>>;
 
-/** Parses design indices: whole numbers from 0, each once. Anything else is ignored. */
 export function designList(text: string): readonly number[] {
   const numbers = text.split(',').map((part) => (/^\d{1,15}$/.test(part) ? Number(part) : NaN));
   return [...new Set(numbers.filter((value) => Number.isSafeInteger(value)))];

@@ -17,7 +17,6 @@ import { fail, ok, type Result, unsupported } from '../../../src-workers/domain/
 import type { Api } from '../../state/engine.svelte.ts';
 import { PAGE_TARGET } from './setup.ts';
 
-/** The code that measures. It also runs under Node. */
 export type PageBackend = typeof measureWebGpu;
 
 function adapterName({ vendor, architecture, device, description }: GPUAdapterInfo): string {

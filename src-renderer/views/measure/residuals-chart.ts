@@ -38,7 +38,6 @@ function explainedText(share: number): string {
   return share < 0.005 ? 'explains nothing' : `explains ${percent(share, 0)} of the variance`;
 }
 
-/** Draws ratios of measured to scaled predicted time: rows with a dot per design, the quartiles and the median. */
 export function residualsChart(
   { axes, name, selected, rowPx }: ResidualsInput,
   theme: ChartTheme,

@@ -18,10 +18,7 @@ function inOrder(values: AxisResiduals['values']): AxisResiduals['values'] {
     : [...values].sort((a, b) => number(a) - number(b));
 }
 
-/**
- * Returns the axes with several values; the axis that explains most of the variance is first. The rows have no dots if
- * the axis is not a field of designs.
- */
+/** Returns the axes with several values. The axis that explains most of the variance is first. */
 export function residualAxes(comparison: MeasuringComparison) {
   const read = (axis: AxisResiduals) => ({
     axis: axis.axis,

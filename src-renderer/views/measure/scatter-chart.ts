@@ -45,7 +45,6 @@ export function scatterPlane(frame: ScatterFrame, size: ChartSize): Plane {
   );
 }
 
-/** Draws predicted against measured times, with the lines of the scaled prediction and of equal times. */
 export function scatterChart(
   { points, scale, selected, predictor, frame }: ScatterInput,
   theme: ChartTheme,

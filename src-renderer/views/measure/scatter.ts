@@ -104,7 +104,6 @@ export function lineInFrame(
     : null;
 }
 
-/** Returns the index of the nearest point, or −1 if none is within `reach` px. */
 export function nearestPoint(
   places: readonly { readonly x: number; readonly y: number }[],
   x: number,
@@ -123,7 +122,6 @@ export function nearestPoint(
 const BESIDE = [[0, 15], [0, -8], [13, 4], [-13, 4], [13, 15], [-13, 15], [13, -8], [-13, -8]] as const; // prettier-ignore
 const LINE_PX = 13;
 
-/** Places each label at the first position that is `apart` px from all earlier labels. */
 export function labelPlaces(
   points: readonly { readonly x: number; readonly y: number }[],
   apart: number,

@@ -86,10 +86,7 @@ export interface MeasuringSetup {
   readonly timeS: number;
 }
 
-/**
- * Returns the number of designs to measure, or `null` for suites whose cases are planned later.
- * @param runnable the number of designs of the sweep that the target can run, if known
- */
+/** Null for suites whose cases are planned later. `runnable`: how many designs the target can run, if known. */
 function plannedDesigns(setup: MeasuringSetup, runnable: number | null): number | null {
   if (setup.suite !== 'designs') return null;
   return setup.choose === 'named' ? setup.designs.length : Math.min(setup.count, runnable ?? Infinity);
@@ -100,7 +97,6 @@ export function startLabel(setup: MeasuringSetup, runnable: number | null): stri
   return designs === null ? SUITES[setup.suite].action : `Measure ${counted(designs, 'design')}`;
 }
 
-/** Returns the limits of the page's GPU, within which the engine chooses designs; empty for other targets. */
 export function pageLimits({ id, backend, device }: MeasuringTarget): Pick<ProcedureInput<'bench.start'>, 'limits'> {
   if (id !== PAGE_TARGET) return {};
   const { threadsPerUnit, blockThreads, bestBuckets } = findAbility(backend, device);
@@ -188,7 +184,6 @@ export interface SweepDevice {
   readonly kind: 'gpu' | 'cpu';
 }
 
-/** Returns the devices whose designs a backend can run: CPUs for the CPU, GPUs for all others. */
 export function measurableDevices(
   devices: readonly SweepDevice[] | null,
   backend: BenchBackend | undefined,
@@ -225,7 +220,6 @@ export function chosenTarget(targets: readonly MeasuringTarget[], wanted: string
   return targets.find(({ id }) => id === wanted) ?? targets.find(({ available }) => available) ?? targets[0] ?? null;
 }
 
-/** Estimates the duration from a similar earlier run. Without such a run, says what decides the duration. */
 export function durationText(
   setup: MeasuringSetup,
   runnable: number | null,
@@ -244,7 +238,6 @@ export function durationText(
     : `A short probe finds how many designs, repeats and units fit into ${roughDuration(setup.timeS * 1000)}.`;
 }
 
-/** Whether a run measured the same suite on the same target and, for designs, all units of the same sweep. */
 function isAlike(
   { run, detail: { request } }: { readonly run: RunSummary; readonly detail: MeasuringDetail },
   setup: MeasuringSetup,

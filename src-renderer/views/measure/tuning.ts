@@ -5,10 +5,7 @@ import { counted, percent } from '../../format/numbers.ts';
 
 const timeOf = ({ measuredMs }: TunedDesign): number => measuredMs ?? Infinity;
 
-/**
- * Returns the designs of each run, the best time so far, and the fraction by which the run shortened it. A design that
- * was measured again belongs to its last run.
- */
+/** A design that was measured again belongs to its last run. */
 export function tuningSteps(history: readonly TunedDesign[]) {
   let before = Infinity;
   return [...Map.groupBy(history, (one) => one.runId)].map(([runId, designs]) => {
@@ -20,7 +17,6 @@ export function tuningSteps(history: readonly TunedDesign[]) {
   });
 }
 
-/** Returns curves over the number of measurements: best times of the tuning and of random search, and all times. */
 export function tuningCurves({ history, randomMs }: Pick<TuningStep, 'history' | 'randomMs'>): readonly Curve[] {
   const times = history.map(timeOf);
   let best = Infinity;

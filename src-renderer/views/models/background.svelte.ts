@@ -1,10 +1,7 @@
 /* eslint-disable svelte/prefer-svelte-reactivity -- the address of the worker never changes */
 import type { FigureAnswer, FigureInput, FigureName, FigureOutput, FigureRequest } from './figures.ts';
 
-/**
- * A figure that a worker computes whenever its input changes. `value` is the last result; `pending` says that a newer
- * one is being computed. Create it while a component initialises: the worker ends with the component.
- */
+/** Computes a figure in a worker whenever its input changes. Create it while a component initialises. */
 export class Background<Name extends FigureName> {
   #value = $state.raw<FigureOutput<Name> | null>(null);
   #asked = $state(0);

@@ -12,7 +12,6 @@ import { count } from '../../format/numbers.ts';
 import type { FigureInput, FigureName, FigureOutput } from './figures.ts';
 import { LAWS, type LawId } from './laws.ts';
 
-/** Replaces terms in braces (`{block}`, `{blocks}`, `{Block}`) by the words of a vocabulary. */
 export const spelled = (text: string, term: Term): string =>
   text.replaceAll(/\{(\w+?)(s?)\}/g, (_, key: string, many: string) => {
     const word = term((key.charAt(0).toLowerCase() + key.slice(1)) as TermKey, many ? 'many' : 'one');
@@ -156,7 +155,7 @@ interface TableBlock {
   readonly columns: readonly (string | { readonly title: string; readonly words?: true; readonly barWidth?: string })[];
   readonly rows: readonly Row[];
 }
-/** A part of a figure, from top to bottom. A string is a paragraph, with **bold** words. */
+/** A part of a figure. A string is a paragraph, with **bold** words. */
 export type Block =
   | string
   | ChartBlock
@@ -181,7 +180,6 @@ export const table = (label: string, columns: TableBlock['columns'], rows: reado
 export const controls = (...ids: readonly string[]): Block => ({ kind: 'controls', ids });
 export const hint = (text: string): Block => ({ kind: 'hint', text });
 
-/** Returns how many blocks each of several limits allows. The smallest number is marked. */
 export const allowedBlocks = (label: string, head: string, say: DemoContext['say'], most: number, limits: readonly (readonly [name: string, blocks: number, counts: boolean])[]): Block =>
   table(
     label,
@@ -216,7 +214,6 @@ const ENGINE_ANSWERS = ['models.play', 'evidence.gpu'] as const;
 type EngineAnswer = (typeof ENGINE_ANSWERS)[number];
 export const isEngineAnswer = (name: string): name is EngineAnswer =>
   (ENGINE_ANSWERS as readonly string[]).includes(name);
-/** A result that takes longer than a frame: a figure of `figures.ts`, or an answer of the engine. */
 export type AnswerName = FigureName | EngineAnswer;
 type AnswerInput<N extends AnswerName> = N extends FigureName
   ? FigureInput<N>

@@ -79,7 +79,6 @@ export function timesChart(points: EvidencePoints, theme: ChartTheme, size: Char
   };
 } // prettier-ignore
 
-/** Draws the ratio of measured to predicted time over the size of the matrix, or over the skewness of its rows. */
 export function residualsChart(points: EvidencePoints, { id, title }: ResidualAxis, theme: ChartTheme, size: ChartSize): EChartsOption {
   const isCount = id !== 'skewness';
   // Skewness has both signs and spans powers of ten, so the axis is an inverse hyperbolic sine.

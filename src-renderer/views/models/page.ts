@@ -1,7 +1,6 @@
 import type { AnyDemo } from './demo.ts';
 import type { ModelName } from './names.ts';
 
-/** Parses a table with one row per line and ` :: ` between columns. */
 export const rows = (table: TemplateStringsArray): readonly (readonly string[])[] =>
   table.raw[0]
     .trim()

@@ -17,7 +17,6 @@ const depthOf = (law: LengthLaw, unitsPerGroup: number, balancing: WholeUnitBala
     setupIterations: 0,
   });
 
-/** Computes the aggregate loss (≥ 1) of groups of ordered units. */
 export function orderedLoss(law: LengthLaw, unitsPerGroup: number, balancing: WholeUnitBalancing, unitsPerThread: number): number {
   return depthOf(law, unitsPerGroup, balancing, unitsPerThread).aggregateLoss;
 } // prettier-ignore
@@ -37,7 +36,7 @@ export interface LaunchShape {
   readonly multiprocessors: number;
 }
 
-/** Returns functions from the number of equal blocks to the cycles of a launch. */
+/** Returns functions from the number of blocks to the cycles of a launch. */
 export function launchModel({ law, unitsPerGroup, groupsPerBlock, residentBlocks, multiprocessors }: LaunchShape) {
   const block = prepareBlockLaw(depthOf(law, unitsPerGroup, { kind: 'none' }, 1), groupsPerBlock);
   const residentGroups = residentBlocks * groupsPerBlock;

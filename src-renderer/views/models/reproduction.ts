@@ -9,7 +9,6 @@ export function tablesOf(
   return all.filter(({ paper, table }) => paper === tables.paper && (tables.title?.test(table) ?? true));
 }
 
-/** Returns the rows that contain every word in their label, table or result. Failures are first. */
 export function findRows(tables: readonly ReproductionTable[], query: string) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const holds = (text: string): boolean => words.every((word) => text.toLowerCase().includes(word));
@@ -28,7 +27,6 @@ const decimalsOf = (value: number): number => (String(Number(value.toPrecision(5
 /** Tolerances below this only allow for rounding. */
 const ROUNDING = 1e-4;
 
-/** Returns the number of decimals that the printed figures of a table and its tolerances need. */
 export function findDecimals(rows: readonly ReproductionRow[]): number {
   const decimals = rows.map(({ paper, tolerance, errorKind }) => {
     const isRounding = errorKind === 'relative' || tolerance < ROUNDING;

@@ -50,7 +50,7 @@ export interface ColumnWorld {
   /** The numbers of designs and of units, for which the columns of ranks and blocks must be wide enough. */
   readonly ranked?: number;
   readonly units?: number;
-  /** Designs of a CPU have cores, but no blocks and no threads that share a unit. */
+  /** Whether any device is a CPU. Its designs have cores instead of blocks. */
   readonly cores?: boolean;
   readonly implementations?: readonly string[];
   readonly uncertain?: boolean;
@@ -74,7 +74,6 @@ function roomForNames(names: readonly string[]): number {
   return Math.max(96, Math.min(240, Math.ceil(14 + LETTER_PX * longest)));
 }
 
-/** Leaves out columns whose values are all equal or missing. */
 export function availableColumns({
   term,
   varies,
@@ -134,7 +133,6 @@ const SHORT_BALANCING: Readonly<Record<string, string>> = {
   'quantile-buckets': 'buckets',
   'best-buckets': 'best',
 };
-/** Shortens a balancing, as in `window(64)`, for tables and axes. */
 export function shortBalancing(text: string): string {
   return text.replace(/^[a-z-]+/, (name) => SHORT_BALANCING[name] ?? name);
 }
@@ -148,7 +146,7 @@ export interface Placed {
   readonly widthPx: number;
 }
 
-/** Returns the columns that fit, in order. They share the remaining width. The sorted column is never removed. */
+/** Returns the columns of `mode` that fit, in order. They share the spare width. A sorted value column of them stays. */
 export function placeColumns(
   columns: readonly Column[],
   mode: Mode,

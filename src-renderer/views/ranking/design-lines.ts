@@ -2,7 +2,6 @@ import type { RankRow } from '../../../src-main/contract/api.ts';
 import type { GlossaryId } from '../../../src-workers/domain/glossary.ts';
 import { NBSP, change, factor } from '../../format/numbers.ts';
 
-/** A line of the table that shows a design beside its baseline. */
 export interface DesignLine {
   readonly label: string;
   readonly term?: GlossaryId | undefined;

@@ -168,7 +168,6 @@ function brushed(brush: NonNullable<DistributionInput['brush']>, area: Plane, wi
   };
 }
 
-/** Returns the position on a logarithmic axis: 0…1 between `low` and `high`. */
 export function logPlace(low: number, high: number, value: number): number {
   return Math.log(value / low) / Math.log(high / low);
 }

@@ -17,7 +17,7 @@ interface Memory {
   readonly runId: number;
   shared: Shared;
   readonly seen: Map<ViewId, Shared>;
-  /** `null` means all devices, undefined that none was shown yet. */
+  /** `null`: all devices; undefined: no device was shown yet. */
   device?: string | null;
 }
 let memory: Memory | null = null;
@@ -42,7 +42,6 @@ export class Exploration {
 
   readonly address = $derived.by(() => this.app.location.read(explorationAddress));
   readonly run = $derived.by(() => this.app.run);
-  /** Only a sweep that has ended can be explored. */
   readonly runId = $derived.by(() =>
     this.app.run && this.app.run.kind === 'sweep' && this.app.run.state !== 'running' ? this.app.run.id : null,
   );
@@ -167,10 +166,7 @@ export class Exploration {
     return devices[Math.floor(design / (this.#designs / devices.length))]?.id ?? null;
   }
 
-  /**
-   * Makes device and selection agree: whichever changed last decides. A filter that excludes all designs of a new
-   * device is removed.
-   */
+  /** Makes device and selection agree: whichever changed last decides. */
   #follow(runId: number, deviceId: string | null, design: number | null): void {
     const before = memory!.device;
     memory!.device = deviceId;

@@ -18,7 +18,6 @@ interface Listed {
   readonly devices: number;
 }
 
-/** Writes `1,204 of 110,295 valid designs of 5 devices`. Designs that cannot run are included if they are shown. */
 export function passingText(
   matching: number,
   validity: Narrowing['validity'],

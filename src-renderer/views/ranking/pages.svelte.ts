@@ -37,10 +37,7 @@ const asked = ({ opened, ...list }: ListInput) => ({ ...list, groups: true, open
 const isSameList = ({ opened: _a, ...a }: ListInput, { opened: _b, ...b }: ListInput): boolean =>
   JSON.stringify(a) === JSON.stringify(b);
 
-/**
- * Pages of a sorted and filtered list, fetched around the visible rows. All pages keep the order that the list had when
- * it was opened, even if designs are simulated or measured later.
- */
+/** All pages keep the order that the list had when it was opened, even if designs are simulated or measured later. */
 export class RankPages {
   #engine: Engine;
   #pages: Readonly<Record<Kind, Cache>> = { plain: new Map(), detail: new Map() };

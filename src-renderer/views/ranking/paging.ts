@@ -21,7 +21,6 @@ export function clampTopPx(geometry: Geometry, topPx: number): number {
   return Math.min(lastTopPx(geometry), Math.max(0, topPx));
 }
 
-/** Whether a pixel of the scrollbar stands for more than one pixel of rows. */
 export function isScaled(geometry: Geometry): boolean {
   return geometry.rowPx * geometry.count > MAX_SCROLL_PX;
 }

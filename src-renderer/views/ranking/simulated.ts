@@ -16,7 +16,6 @@ export function simulatedTimes(designs: readonly SimulatedDesign[]): SimulatedTi
 
 export const BATCH = 20;
 
-/** Returns the next valid designs for a GPU that have no simulation yet. */
 export function nextToSimulate(
   rows: readonly RankRow[],
   gpus: ReadonlySet<string>,
@@ -74,12 +73,10 @@ export function isOnScale({ medianMs }: SimulatedTime, { lowMs, highMs }: StripS
   return medianMs >= lowMs && medianMs <= highMs;
 }
 
-/** Writes the 95 % confidence interval of the mean, as in `4.155 to 4.168`. */
 export function intervalText({ lowMs, highMs }: SimulatedTime, times: TimeColumn): string {
   return `${inColumn(lowMs, times)} to ${inColumn(highMs, times)}`;
 }
 
-/** Writes the interval of a measured median, as in `3.980 to 4.011, 21 repeats`. */
 export function measuredText({ lowMs, highMs, repeats }: MeasuredDesignTime, times: TimeColumn): string {
   const interval = lowMs === null || highMs === null ? '' : `${inColumn(lowMs, times)} to ${inColumn(highMs, times)}, `;
   return `${interval}${count(repeats)} repeats`;

@@ -110,7 +110,6 @@ function drawAxis(context: CanvasRenderingContext2D, scene: TimelineScene): void
   drawLine(context, colour['line-2'], [LEFT, axisY + 0.5], [right, axisY + 0.5]);
 }
 
-/** Draws the active thread groups: mean, minimum and maximum of all multiprocessors, and the one under the pointer. */
 function drawActiveGroups(context: CanvasRenderingContext2D, scene: TimelineScene): void {
   const { timeline, term, theme, width, height, plotPx, most, over, view, own } = scene;
   const { colour } = theme;

@@ -42,7 +42,7 @@ export function when(iso: string, now: Date): string {
   return then.getFullYear() === now.getFullYear() ? `${date} ${time}` : `${date} ${then.getFullYear()}`;
 }
 
-/** Returns the study's prediction before a run, otherwise the prediction after the run; `null` if there is none. */
+/** Returns the study's last prediction before a run, otherwise the first one after it; `null` if there is none. */
 export function comparedRun(run: RunSummary, runs: readonly RunSummary[]): RunSummary | null {
   if (run.kind !== 'sweep') return null;
   const others = runs.filter(

@@ -35,7 +35,7 @@ const positive = (field: string, label: string, unit: string, max: number): Devi
 const LARGEST = 2 ** 40;
 const memory = (field: string, label: string): DeviceNumber => ({ ...whole(field, label, LARGEST, 0), memory: true });
 
-/** Returns the fields of a GPU in two columns. Occupancy rules set the fields in `ruled`, and hide them. */
+/** Returns the fields of a GPU. Those in `ruled` are hidden if occupancy rules of the device set them. */
 export function gpuNumbers(say: Term) {
   const multiprocessor = say('multiprocessor', 'short');
   return {

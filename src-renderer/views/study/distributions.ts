@@ -12,7 +12,6 @@ import {
 } from '../../../src-workers/models/workload/laws.ts';
 import { counted, plain } from '../../format/numbers.ts';
 
-/** Writes `956 distinct lengths` and, for an infinite law, the fraction that is cut off. */
 export function supportText({ support, truncatedMass }: Pick<LengthLaw, 'support' | 'truncatedMass'>): string {
   const lengths = counted(support.length, 'distinct length');
   return truncatedMass > 0 ? `${lengths}; ${plain(truncatedMass, 1)} of the units are longer and left out` : lengths;
@@ -138,7 +137,6 @@ export function readDistribution(text: string): WrittenDistribution | null {
   return { distribution, values };
 }
 
-/** Writes a distribution with its initial parameters. */
 export function startOf(distribution: Distribution): string {
   return writeDistribution({ distribution, values: distribution.parameters.map(({ start }) => start) });
 }

@@ -33,7 +33,6 @@ export type KernelPlace = number | null;
 export function kernelAt(study: Study, at: KernelPlace): Study['kernel'] {
   return at === null ? study.kernel : implementationKernel(study.kernel, study.implementations![at]);
 }
-/** Returns the kernel as the study states it: an implementation states only its own values. */
 function ownKernel(study: Study, at: KernelPlace) {
   return at === null ? study.kernel : study.implementations![at].kernel;
 }
@@ -88,10 +87,7 @@ export function withFound(
   const found = withKernel(study, { ...withInspected({ origins }, fields), ...named }, at);
   return lengths === null ? found : withWorkload(found, { lengths });
 }
-/**
- * Turns an example into a study of the user: without its description and its kernel's name, and with values marked as
- * coming from the example.
- */
+/** Turns an example into a study of the user. Its values are marked as coming from the example. */
 export function asOwn(example: Study, name: string): Study {
   const { kernel, implementations, pipeline } = example;
   return {

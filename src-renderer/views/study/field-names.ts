@@ -18,7 +18,6 @@ const AXES = [
 /** The Greek letters of the models, as a user types them. */
 const LETTERS: Readonly<Record<string, string>> = { σ: 'sigma', κ: 'kappa', τ: 'tau', ω: 'omega' };
 
-/** Returns the names of the Greek letters in a text: `cooperation step κ` → `kappa`. */
 export function spelledLetters(text: string): string {
   const written = Object.entries(LETTERS).filter(([letter]) => text.includes(letter));
   return written.map(([, name]) => name).join(' ');

@@ -13,7 +13,6 @@ export interface KernelField {
   readonly label: string;
   readonly symbol: string;
   readonly unit: string;
-  /** The meaning in plain words, and where the user finds the value. */
   readonly help: string;
   readonly min: number;
   readonly max: number;

@@ -107,7 +107,6 @@ function lineBefore(before: NonNullable<LaneInput['before']>, theme: ChartTheme)
   };
 }
 
-/** Writes the old curve's name at its last point in the plot, on the side away from the new curve. */
 function nameOfBefore(
   before: NonNullable<LaneInput['before']>,
   at: number,

@@ -33,10 +33,7 @@ export interface PmfInput {
 
 /** The tail of at most this probability is not drawn. */
 const TAIL = 1e-3;
-/**
- * If the longest unit exceeds the mean by this factor, the axis is logarithmic: a linear axis would have almost all
- * units in one bar.
- */
+/** Ratio of the longest unit to the mean above which a linear axis would have almost all units in one bar. */
 const HEAVY = 30;
 /** The width of bars on a logarithmic axis, px. Lengths are whole, so bars of short lengths are wider. */
 const LOG_BAR_PX = 6;
@@ -63,7 +60,7 @@ function drawnEnd({ law, depths }: PmfInput): { readonly end: number; readonly b
   return support[last] <= support[end] * 1.25 ? { end: last, beyond: 0 } : { end, beyond };
 }
 
-/** Returns bins of whole lengths: of equal width up to 99.9 % of the units, or of increasing width over all lengths. */
+/** Returns bins of whole lengths: of equal width over 99.9 % of the units, or of increasing width over all lengths. */
 export function pmfBins(input: PmfInput): PmfBins {
   const { law, mean, widthPx } = input;
   const { support, probability } = law;

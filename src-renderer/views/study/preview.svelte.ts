@@ -27,7 +27,6 @@ export interface GroupRow extends Omit<GranularityRow, 'laneCostMean' | 'laneCos
   readonly laneCost: number;
 }
 
-/** The content of the Study view during editing, recomputed in the page at every move of a slider. */
 export class Preview {
   // eslint-disable-next-line svelte/prefer-svelte-reactivity -- the bundler looks for exactly this form
   #worker = new Worker(new URL('./quantiles.worker.ts', import.meta.url), { type: 'module' });

@@ -7,7 +7,6 @@ import { listText } from '../../../src-workers/domain/text.ts';
 
 type Kernel = Study['kernel'];
 
-/** Names what makes sharing a unit cost more: `serial work and cooperation`, `idle lanes and set-up`. */
 export function sharingCause(kernel: Kernel): string {
   const { sharing, serialFraction, cooperationCost } = kernel;
   const deals = sharing === 'deal';
