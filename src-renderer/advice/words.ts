@@ -8,7 +8,6 @@ import type { Term } from '../../src-workers/domain/terms.ts';
 import { NBSP, change, count, counted, factor, plain, timeRange, timeText, percent } from '../format/numbers.ts';
 import { originName } from '../format/origins.ts';
 
-/** Describes how units are balanced: `dynamic fetch`, `4 quantile buckets`; empty if they are not. */
 export function balancingWords(text: string): string {
   const parsed = parseBalancing(text);
   if (!parsed.ok) return text;
@@ -55,7 +54,6 @@ export function designWords(design: Design, say: Term): { readonly main: string;
   if (isCpuDesign(design)) return { main: `${named}${counted(gridBlocks, 'core')}`, rest: balancingWords(balancing) };
   const threads = say('thread', threadsPerUnit === 1 ? 'one' : 'many');
   const words = balancingWords(balancing);
-  // The balancing is left out if it is also the name of the implementation.
   const order = words === design.implementation?.toLowerCase() ? '' : words;
   return {
     main: `${named}${threadsPerUnit} ${threads} per unit, ${say('block', 'many')} of ${blockText(design)}${order && `, ${order}`}`,
@@ -184,7 +182,6 @@ export const WEIGHING = 'still weighing the assumed inputs';
 /** The highest chance that is shown: chances come from a limited number of draws, so none is certain. */
 const MOST_CERTAIN = 0.99;
 
-/** Says how sure the answer is: `80 % sure to be within 3 % of the best`. Below 50 %, names the mean loss instead. */
 export function sureText({ robust, within }: Uncertainty): string {
   if (robust.chanceBest > MOST_CERTAIN)
     return `over ${percent(MOST_CERTAIN, 0)} sure to be within ${percent(within, 0)} of the best`;
@@ -193,7 +190,6 @@ export function sureText({ robust, within }: Uncertainty): string {
   return `on average ${percent(Math.expm1(robust.expectedRegret), 0)} slower than the best`;
 }
 
-/** Counts the inputs by their origin: `14 inputs: 5 given, 1 imported, 8 assumed`. */
 export function originsText(inputs: readonly InputFact[]): string {
   const parts = ORIGINS.flatMap((origin) => {
     const of = inputs.filter((input) => input.origin === origin).length;
@@ -202,7 +198,6 @@ export function originsText(inputs: readonly InputFact[]): string {
   return `${counted(inputs.length, 'input')}: ${parts.join(', ')}`;
 }
 
-/** Says how many designs were compared: `all 9,216 valid designs compared`, `300 of 10,752 designs examined`. */
 export function coverageText({ predicted, of, invalid }: Pick<Recommendation, 'predicted' | 'of' | 'invalid'>): string {
   if (predicted < of) return `${count(predicted)} of ${count(of)} designs examined`;
   return `all ${count(of - invalid)} valid designs compared`;

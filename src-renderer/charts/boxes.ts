@@ -4,7 +4,6 @@ import type { ChartTheme } from './theme.svelte.ts';
 export type Box = readonly [fromX: number, toX: number, fromY: number, toY: number];
 
 interface BoxStyle {
-  /** A colour, or a gradient of ECharts. */
   readonly fill: string | object;
   readonly opacity?: number;
 }

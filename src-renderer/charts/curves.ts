@@ -47,7 +47,6 @@ export interface CurvesInput {
   readonly mark?: { readonly x: number; readonly text: string } | null;
 }
 
-/** Converts curves of times from ms to the unit that suits the longest time. */
 export function timedCurves(curves: readonly Curve[]): { readonly curves: readonly Curve[]; readonly unit: string } {
   const times = curves.flatMap(({ points }) => points.map(([, ms]) => ms)).filter(Number.isFinite);
   const { name, perMs } = timeUnit(times.reduce((most, ms) => Math.max(most, ms), 0));
@@ -64,7 +63,6 @@ function nearest(points: Curve['points'], x: number): readonly [number, number] 
   return found;
 }
 
-/** Draws curves, steps or dots over one quantity, each with its name and its value at the end of its line. */
 export function curvesChart(
   { curves, xTitle, yTitle, log2 = false, logY = false, yFrom, yTo, xStep, at = null, mark = null }: CurvesInput,
   theme: ChartTheme,

@@ -15,7 +15,7 @@ export function fitTexts(texts: readonly string[], apartPx: number): readonly st
   return texts.map((text) => shortened(text, most));
 }
 
-/** Returns the position, px, at which a label beside a horizontal line hides least of a curve. NaN is a gap. */
+/** Returns where a label above or below a horizontal line hides least of a curve, px. NaN is a gap. */
 export function freePlace(
   curve: readonly (readonly [x: number, y: number])[],
   lineY: number,
@@ -55,7 +55,6 @@ export function labelled(count: number, stride: number, chosen: number | null, a
   return out;
 }
 
-/** Whether value `i` of an axis gets a label: the first, the last, and every `stride`-th that is not close to them. */
 export function isLabelled(i: number, count: number, stride: number): boolean {
   if (i === 0 || i === count - 1) return true;
   return (i + 1) % stride === 0 && i >= stride * 0.7 && count - 1 - i >= stride * 0.75;

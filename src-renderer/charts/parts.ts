@@ -55,7 +55,6 @@ interface TipMark {
   readonly seriesIndex: number;
   readonly seriesName: string;
   readonly dataIndex: number;
-  /** The x and y values of the mark; `axisValue` is the position on the x axis. */
   readonly value: readonly [number, number];
   readonly axisValue: number;
 }
@@ -128,7 +127,6 @@ export interface Plane {
   readonly bottom: number;
   readonly xRange: Range;
   readonly yRange: Range;
-  /** Converts a value to its position, px. */
   readonly x: (value: number) => number;
   readonly y: (value: number) => number;
 }
@@ -190,7 +188,6 @@ function tickedAxis(theme: ChartTheme, { low, high, log }: Range, { ticks, forma
 
 const NO_TICKS: Ticks = { ticks: [], format: String, marks: false };
 
-/** Returns the grid and the axes of a plane with exactly the given ticks. Only the ticks of y have gridlines. */
 export function planeAxes(
   theme: ChartTheme,
   area: Plane,
@@ -259,7 +256,6 @@ export function words(
   };
 }
 
-/** Writes `bold` and then `rest` beside a vertical line: on its right or, if flipped, on its left. */
 export function markWords(theme: ChartTheme, x: number, y: number, bold: string, rest: string, flip: boolean) {
   const plain = words(theme, x + (flip ? -6 : 6), y, `{b|${bold}} ${rest}`, {
     colour: 'text-2',
@@ -271,7 +267,6 @@ export function markWords(theme: ChartTheme, x: number, y: number, bold: string,
   return { ...plain, style: { ...plain.style, rich: { b: strong } } };
 }
 
-/** Returns round ticks of a linear axis from zero or a higher value, as text with the same number of decimals. */
 export function roundTicks({ low, high }: Range, step: number): Ticks {
   const decimals = stepDecimals(step);
   return { ticks: multiples(low, high, step), format: (value) => (value === 0 ? '0' : fixed(value, decimals)) };
@@ -299,7 +294,6 @@ export function stroke(
   };
 }
 
-/** Draws a legend in the lower left corner, for marks without labels beside them. */
 export function legend(theme: ChartTheme, entries: readonly (string | object)[]) {
   return {
     data: entries.map((entry) => (typeof entry === 'string' ? { name: entry } : entry)) as never,
@@ -314,7 +308,6 @@ export function legend(theme: ChartTheme, entries: readonly (string | object)[])
   };
 }
 
-/** Draws the titles of the axes: y above the plot at the left edge, x right-aligned under its ticks. */
 export function axisTitles(theme: ChartTheme, area: Plane, { x, y }: { readonly x?: string; readonly y?: string }) {
   return [
     ...(y ? [words(theme, 0, Math.max(8, area.top - 16), y, { halo: true })] : []),

@@ -7,7 +7,6 @@ const COLOURS = [
 ] as const; // prettier-ignore
 export type ColourToken = (typeof COLOURS)[number];
 
-/** The tokens in the form that a canvas needs: resolved colours and sizes of the current theme. */
 export interface ChartTheme {
   readonly dark: boolean;
   readonly colour: Readonly<Record<ColourToken, string>>;
@@ -38,7 +37,6 @@ export function readColours(tokens: readonly string[], dark: boolean): string[] 
   return colours;
 }
 
-/** Converts a colour to hexadecimal: `rgb(1, 2, 3)` → `#010203`. */
 export function hexColour(rgb: string): string {
   const parts = rgb.match(/\d+/g) ?? [];
   return `#${parts

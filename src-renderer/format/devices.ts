@@ -15,7 +15,6 @@ export function deviceOf<D extends Device>(devices: readonly D[], id: string): D
   return found?.ok ? found.value : undefined;
 }
 
-/** Returns the compute capability, instruction set or family of a device: `9.0`, `gfx90a`; an en dash if unknown. */
 export function computeName(device: GpuDevice): string {
   switch (device.occupancy.family) {
     case 'nvidia':
@@ -37,12 +36,11 @@ const DETAIL = /\s+(\d+ GB|SXM\d?|PCIe|Bronze|Silver|Gold|Platinum)(?=\s|$)|,.*$
 const SERIES = /^(RT?X|Xeon|Epyc|Grace) /;
 const MEMORY = /\s+\d+ GB$/;
 
-/** Returns the name without its marketing family: `RTX 4090`, `MI250X, one GCD`. */
 export function shortDeviceName(name: string): string {
   return name.replace(FAMILY, '');
 }
 
-/** Shortens names for labels and narrow columns, unless the short form would equal another. */
+/** Shortens names for labels and narrow columns, if the short names remain different. */
 export function shortNames(names: readonly string[]): readonly string[] {
   return namesWithout(names, DETAIL);
 }
@@ -52,7 +50,7 @@ export function headNames(names: readonly string[]): readonly string[] {
   return namesWithout(names, MEMORY);
 }
 
-/** Shortens names for cells of a matrix: without their series, if they remain different: `4090`, `8360Y`. */
+/** Leaves out the series in cells of a matrix, if the names remain different: `4090`, `8360Y`. */
 export function cellNames(short: readonly string[]): readonly string[] {
   return namesWithout(short, SERIES);
 }

@@ -77,7 +77,6 @@ export function fieldLabel(path: string, { say, devices }: FieldWords): string {
 const STORED = /^stored:[0-9a-f]{64}:/;
 const MAX_CHARACTERS = 60;
 
-/** Formats the value of a study's field from JSON; an en dash if there is none. */
 export function fieldValue(path: string, json: string, words: FieldWords): string {
   if (json === '') return '–';
   return shortened(valueText(path, JSON.parse(json), words), MAX_CHARACTERS);
@@ -120,7 +119,6 @@ export function changesText(fields: readonly FieldChange[], words: FieldWords): 
   return fields.map(text).join('; ');
 }
 
-/** Describes one change: `Serial fraction σ was 0.04762 and is now 0.05`. */
 export function changeText({ field, was, is }: FieldChange, words: FieldWords): string {
   return `${fieldLabel(field, words)} was ${fieldValue(field, was, words)} and is now ${fieldValue(field, is, words)}`;
 }

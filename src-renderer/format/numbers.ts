@@ -73,7 +73,6 @@ export function inColumn(timeMs: number, { unit, decimals }: TimeColumn, more = 
   return fixed(timeMs * unit.perMs, Math.max(0, decimals + more));
 }
 
-/** Formats a speed-up: `1.26 ×`, `12.4 ×`, `130 ×`. */
 export function factor(ratio: number): string {
   return `${fixed(ratio, ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0)}${NBSP}×`;
 }
@@ -129,19 +128,13 @@ export function parseNumber(text: string): number | null {
 
 const SIZE_UNITS = ['', 'K', 'M', 'G', 'T'];
 
-/**
- * Formats the exact size of a memory: `50 MiB`, `1.5 MiB`, `99 KiB`, `1,000 B`. The unit is the largest one in which
- * the size is at least 1 and a whole number of quarters.
- */
+/** Formats the exact size of a memory: `50 MiB`, `1.5 MiB`, `99 KiB`, `1,000 B`. */
 export function memorySize(value: number): string {
   const power = SIZE_UNITS.findLastIndex((_, at) => value >= 1024 ** at && Number.isInteger((value / 1024 ** at) * 4));
   return power < 1 ? `${count(value)}${NBSP}B` : `${plain(value / 1024 ** power, 15)}${NBSP}${SIZE_UNITS[power]}iB`;
 }
 
-/**
- * Parses a memory size in bytes, as in data sheets: `64 KiB`, `50 MB`, `1.5M`, `65,536`. KB and MB mean 1,024 and
- * 1,048,576 bytes there. Returns `null` if it is not a size.
- */
+/** Parses a memory size in bytes. As in data sheets, KB and MB mean 1,024 and 1,048,576 bytes. */
 export function parseMemorySize(text: string): number | null {
   const [, size, prefix = ''] = /^(.*?)(?:([kmgt])(?:i?b)?|b|bytes?)?$/is.exec(text.trim())!;
   const value = parseNumber(size);

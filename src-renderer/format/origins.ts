@@ -2,7 +2,6 @@ import { isAssumed, type Origin } from '../../src-workers/domain/provenance.ts';
 import { sentenceCase } from '../../src-workers/domain/terms.ts';
 import { NBSP, plain } from './numbers.ts';
 
-/** The meaning of each origin, after the value's name: `Serial fraction: assumed`. */
 export const ORIGIN_WORDS: Readonly<Record<Origin, string>> = {
   measured: 'timed or counted on the device',
   calibrated: 'fitted to measured times',
@@ -14,12 +13,10 @@ export const ORIGIN_WORDS: Readonly<Record<Origin, string>> = {
 
 export const originName = (origin: Origin): string => (origin === 'example' ? 'from the example' : origin);
 
-/** Formats a range with one unit: `0.01 to 0.25`. */
 export function rangeText([low, high]: readonly [number, number], unit = ''): string {
   return `${plain(low)} to ${plain(high)}${unit && `${NBSP}${unit}`}`;
 }
 
-/** Returns the tooltip of a mark: `Assumed: a usual value, because none was given. Usual: 0.01 to 0.25.` */
 export function originText(origin: Origin, usual: readonly [number, number] | null, unit = ''): string {
   const name = sentenceCase(originName(origin));
   const range = isAssumed(origin) && usual ? ` Usual: ${rangeText(usual, unit)}.` : '';

@@ -26,7 +26,6 @@ export function canOpen(run: Pick<RunSummary, 'kind' | 'valid'>): boolean {
   return run.valid > 0 || isMeasuring(run);
 }
 
-/** Returns how a run ended. A measurement without a single time has failed. */
 export function runOutcome({ kind, state, bestTimeMs }: Pick<RunSummary, 'kind' | 'state' | 'bestTimeMs'>): {
   readonly mark: RunState;
   readonly text: string;

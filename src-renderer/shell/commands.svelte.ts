@@ -5,7 +5,6 @@ import type { Icon } from './views.ts';
 export const MENUS = ['File', 'Edit', 'View', 'Run', 'Help'] as const;
 export type Menu = (typeof MENUS)[number];
 
-/** A command of the user. Menus, palette, tooltips, shortcuts and the key sheet all read the list of commands. */
 export interface Command {
   readonly id: string;
   readonly label: string;

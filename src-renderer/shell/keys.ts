@@ -2,7 +2,6 @@
 
 const IS_MAC = /mac/i.test(navigator.platform);
 
-/** Returns the keys of a keyboard event as text; '' if only a modifier is pressed. */
 export function keyOf(event: KeyboardEvent): string {
   const { key } = event;
   if (key === 'Control' || key === 'Shift' || key === 'Alt' || key === 'Meta') return '';

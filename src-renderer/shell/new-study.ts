@@ -5,7 +5,6 @@ import type { Result } from '../../src-workers/domain/result.ts';
 import { asOwn } from '../views/study/edit.ts';
 import type { App } from '../state/app.svelte.ts';
 
-/** Opens a new study. Returns false if it could not be saved. */
 export async function createStudy(app: App): Promise<boolean> {
   return (await openSaved(app, await app.engine.call('studies.save', { study: newStudy() }))) !== null;
 }

@@ -1,7 +1,6 @@
 import type { Component } from 'svelte';
 import type { ViewId } from './views.ts';
 
-/** Loads the component of each view from its own file. A component takes no props; its data comes from `useApp()`. */
 const LOADERS: Readonly<Record<ViewId, () => Promise<{ readonly default: Component }>>> = {
   study: () => import('../views/study/StudyView.svelte'),
   landscape: () => import('../views/landscape/LandscapeView.svelte'),

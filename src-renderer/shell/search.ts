@@ -12,7 +12,7 @@ export interface Found<T> extends Match {
   readonly item: T;
 }
 
-/** The score of a match at the start of a label. A match in hidden words scores less than any match in a label. */
+/** Scores of a typed word by where a label has it. `HIDDEN`: only in words that the palette does not show. */
 const AT_START = 1;
 const AT_WORD = 0.8;
 const WITHIN = 0.5;
@@ -20,7 +20,7 @@ const HIDDEN = 0.25;
 const ABBREVIATED = 0.1;
 /** The bonus for a whole word: `sort` finds "Sort by the time" before the shorter "Sorting". */
 const WHOLE_WORD = 0.02;
-/** A typed word may lack one letter for every so many letters. */
+/** The number of typed letters for which one missing letter is allowed. */
 const LETTERS_PER_SLIP = 4;
 
 const LETTER = /^[\p{L}\p{N}]/u;

@@ -217,7 +217,6 @@ function withSpace(answer: Recommendation, other: Recommendation): Recommendatio
   return { ...answer, landscape: { ...answer.landscape, maps: landscape.maps }, devices, predicted, of, invalid };
 }
 
-/** Adds the last answer's maps to an answer without maps, if both are for the same device and designs. */
 function withMaps(answer: Recommendation, last: Recommendation | null): Recommendation {
   const { device, landscape } = answer;
   const fits =
@@ -229,7 +228,6 @@ function withMaps(answer: Recommendation, last: Recommendation | null): Recommen
     : answer;
 }
 
-/** Returns the inputs that an answer depends on. The name and description of a study are not among them. */
 function question({ study, ...rest }: Asked): string {
   return JSON.stringify([rest, { ...study, name: '', description: '' }]);
 }

@@ -66,7 +66,6 @@ export class App {
   #refusal = $state.raw<Refusal | null>(null);
   readonly refusal = $derived(this.#refusal);
   #selection = $state('');
-  /** The selection of the open view, such as `Rank 3 selected`, which the palette shows. */
   readonly selection = $derived(this.#selection);
 
   readonly study: StudySummary | null = $derived.by(
@@ -75,7 +74,6 @@ export class App {
   readonly runs: readonly RunSummary[] = $derived.by(() =>
     this.library.runs.filter(({ studyId }) => studyId === this.location.studyId),
   );
-  /** The sweep of the run in the address, otherwise the newest complete sweep of the study. */
   readonly run: RunSummary | null = $derived.by(() => {
     const byId = (wanted: number) => this.library.runs.find(({ id }) => id === wanted) ?? null;
     const wanted = this.location.runId;
@@ -106,7 +104,6 @@ export class App {
     narrow.addEventListener('change', () => (this.#narrow = narrow.matches));
   }
 
-  /** Shows the selection of a view while the view is open. Call it while the view initialises. */
   showSelection(text: () => string): void {
     $effect(() => {
       this.#selection = text();
@@ -152,7 +149,6 @@ export class App {
     await this.library.load('runs');
   }
 
-  /** Shows a run. A simulation appears as the ranking of its sweep by simulated time, a measurement in Measure. */
   openRun(run: RunSummary, view: ViewId): void {
     if (run.studyId !== null && run.studyId !== this.location.studyId) this.location.openStudy(run.studyId, view);
     if (isMeasuring(run)) {
@@ -169,7 +165,6 @@ export class App {
     this.overlay = 'glossary';
   }
 
-  /** Shows a refusal in a bar under the view's header; `null` removes the bar. */
   refuse(refusal: Refusal | null): void {
     this.#refusal = refusal;
   }

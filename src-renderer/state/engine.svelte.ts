@@ -13,13 +13,12 @@ export type Api = Pick<Engine, 'call' | 'on'>;
 
 export type EngineState = 'connecting' | 'ready' | 'lost';
 
-/** The `client` of all calls of this page. A newer call of a client replaces its older calls. */
+/** Names this page in calls that have a `client`. A newer call of a client replaces its older call. */
 export const PAGE_ID = `page ${performance.timeOrigin} ${Math.round(performance.now() * 1000)}`;
 
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 15_000;
 
-/** The only connection to the engine. It reconnects with growing pauses when the engine is lost. */
 export class Engine {
   #client: Client | null = null;
   #state = $state<EngineState>('connecting');
@@ -27,7 +26,7 @@ export class Engine {
   #reason = $state('');
   readonly reason = $derived(this.#reason);
   #unknown = $state(false);
-  /** Whether a server answers that did not serve this page. Trying again is then useless. */
+  /** Whether the server that answers is not the one that served this page. Trying again is then useless. */
   readonly unknown = $derived(this.#unknown);
   /** Increases with every connection, so that queries repeat their calls. */
   #generation = $state(0);

@@ -17,7 +17,6 @@ export class Notices {
     this.#spoken = text === this.#spoken ? `${text}\u00a0` : text;
   }
 
-  /** Shows a line for ten seconds, with Undo if the action can be undone. */
   show(text: string, undo: (() => unknown) | null = null): void {
     clearTimeout(this.#timer);
     this.#notice = { text, undo };

@@ -12,11 +12,7 @@ interface QueryOptions {
 
 const SLOW_AFTER_MS = 200;
 
-/**
- * A call that follows its input. It is repeated when the input changes, keeps the old answer until the new one arrives
- * (`slow` says when to dim it), and drops answers that arrive out of order. An input of `null` makes no call. Create it
- * while a component initialises.
- */
+/** An input of `null` makes no call. Answers that arrive out of order are dropped. */
 export class Query<Name extends ProcedureName> {
   #value = $state.raw<ProcedureOutput<Name> | null>(null);
   #failure = $state.raw<Failure | null>(null);
@@ -45,7 +41,6 @@ export class Query<Name extends ProcedureName> {
         void this.#ask(next);
       };
       let asked = false;
-      // The first call starts before the page is drawn. A later call waits until the input stops changing.
       if (options.debounceMs === undefined || this.#asked === 0) queueMicrotask(ask);
       else setTimeout(ask, options.debounceMs);
       return () => {

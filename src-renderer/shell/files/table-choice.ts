@@ -42,7 +42,6 @@ function isIndex({ kind, distinct, min, max }: TableColumn, records: number): bo
   return kind === 'whole' && distinct === records && records > 2 && max - min + 1 === records;
 }
 
-/** Suggests the most likely meaning of the columns, which the user may change. */
 export function suggestChoice({ columns, records, header, delimiter }: TableSummary): TableChoice {
   const wholes = columns.flatMap(({ kind }, i) => (kind === 'whole' ? [i] : []));
   const at = (words: RegExp, among: readonly number[]) => among.find((i) => words.test(columns[i].name));
@@ -64,7 +63,7 @@ export function suggestChoice({ columns, records, header, delimiter }: TableSumm
     return { meaning: 'target', length: 0, weight: 1 };
   const counts = at(COUNT_WORDS, wholes);
   const others = wholes.filter((i) => i !== counts);
-  // If another column has no repeated values, it holds the lengths, and `counts` says how many units have each.
+  // If another column has no repeated values, the file has lengths and counts of units.
   if (counts !== undefined && others.some((i) => columns[i].distinct === records))
     return { meaning: 'count', length: best(others), weight: counts };
   if (varied.length > 0) return { meaning: 'unit', length: best(varied), weight: null };
@@ -98,7 +97,6 @@ export function columnText({ kind, distinct, min, max }: TableColumn): string {
   }
 }
 
-/** What a choice yields: `20,000 units, 229 distinct lengths`, or what is wrong and how to correct it. */
 export type TableReading =
   | { readonly ok: true; readonly text: string; readonly units: number | null }
   | { readonly ok: false; readonly problem: string };
