@@ -17,8 +17,6 @@ const DEPTH_LAW_BYTES = 16 * 2 ** 10;
 const DEPTH_LAW_MS = 2;
 const LAUNCH_MS = 0.3;
 
-/** A key has a design's values, not its positions on the axes, so that plans with other axes share the laws. */
-
 export function createCaches(budget = threadBudget): Caches {
   return {
     budget,
@@ -46,7 +44,7 @@ export function getCachedDepth({ depths }: LawCaches, key: LawKey, make: () => G
 interface ResidencyKey {
   readonly groupsPerBlock: number;
   readonly lastFilled: number;
-  /** Numbers the pairs of a device and a register cap. */
+  /** One number for the device and the register cap, by their positions on the axes. */
   readonly at: number;
   readonly residentBlocks: number;
   readonly cyclesPerIteration: CycleTable;

@@ -6,11 +6,13 @@
 
 /** A tail with this probability no longer matters, even for the longest life of a million blocks. */
 export const NEGLIGIBLE_LIFE = 1e-9;
-/** Number of edges that follow the depths of groups, in the laws of sampled blocks and of sorted windows. */
+/** Number of edges at quantiles of the depths of groups, in the laws of sampled blocks and of sorted windows. */
 export const GROUP_EDGES = 24;
 /** Maximum number of atoms of a law. More atoms change a mean depth by less than 0.1 %. */
 export const MAX_POINTS = 512;
-/** Rounds of independent lanes that are followed one by one. Each later round counts as much as the last of these. */
+/**
+ * Rounds of independent lanes that are followed one by one. Each later round adds as many starts as the last of them.
+ */
 export const FOLLOWED_ROUNDS = 32;
 /** A larger window counts as a full sort: its loss is below 1.001 for any group that fits a device. */
 export const LARGEST_WINDOW_UNITS = 2 ** 20;

@@ -55,8 +55,8 @@ export function predictCpu(
 }
 
 /**
- * Explains the time by three idealised machines, each closer to the design: all bytes at full bandwidth → + at the
- * bandwidth of the cores in use (latency: too few cores to keep the memory busy) → + uneven loads (imbalance).
+ * Divides the time into all bytes at full bandwidth (ideal work), the loss because too few cores keep the memory busy
+ * (latency), and the loss by uneven loads (imbalance).
  */
 export function explainCpu(
   loads: CpuLoads,

@@ -131,7 +131,6 @@ export function listPlayableLaunches(whole: Predictor, index: number): readonly 
   }));
 }
 
-/** The milliseconds of balancing before the launch of a valid design on a GPU; 0 for any other design. */
 export function computeBalancingTime(whole: Predictor, index: number): number {
   const { candidate } = examineDesign(whole, index);
   return candidate.invalid === 0 ? computeBalancingMs(candidate) : 0;

@@ -98,7 +98,7 @@ function explainLaunch(candidate: GpuCandidate): Breakdown {
   const lockstep = spilledMs / spills;
   const useful = Math.min(iterations, isCut ? Infinity : predictor.meanLength);
   const cooperating = (roundsMs * throughput(useful)) / spills;
-  // If several threads that share a unit are faster in total than one thread per unit, their time is the limit.
+  // If several threads that share a unit are faster in total than one thread per unit, their time is the ideal.
   const alone = preparePipeline(plan, device, null, 0).issueCycles * predictor.elements;
   const unitsPerLane = plan.units / device.threadGroupWidth / device.multiprocessors;
   const unitMs = unitsPerLane * (alone + phaseDemand(device, plan.kernel.unit).issueCycles) * toMs;

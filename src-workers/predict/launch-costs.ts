@@ -27,7 +27,6 @@ export function computeLaunchFloorMs({ launchMicroseconds }: GpuDevice): number 
   return launchMicroseconds === undefined ? LAUNCH_FLOOR_MS : 0;
 }
 
-/** Returns the time of a launch without work, ms. */
 export function shortestLaunchMs({ launchMicroseconds }: GpuDevice): number {
   return launchMicroseconds === undefined ? LAUNCH_FLOOR_MS : launchMicroseconds * 1e-3;
 }

@@ -93,7 +93,6 @@ export function hasGivenShares(candidate: GpuCandidate): boolean {
   return isEvenShare(candidate.balancing) && isInGivenOrder(candidate) && getPace(candidate).setupIterations > 0;
 }
 
-/** Returns the launch of a candidate whose units are listed: they have a given order, or they are sorted. */
 export function getDealtLaunch(candidate: GpuCandidate): DealtLaunch {
   const { predictor, balancing, balancingAt, device, gridBlocks, shape, unitsPerGroup, itemsPerSlot } = candidate;
   const { plan, meanLength } = predictor;
@@ -103,7 +102,8 @@ export function getDealtLaunch(candidate: GpuCandidate): DealtLaunch {
   // Whether all blocks fit the device at once matters only for blocks that start in random order.
   const everyBlock =
     !(isInOrder && !startsAtRandom(balancing)) && gridBlocks <= shape.residentBlocks * device.multiprocessors;
-  // The form of the loop has no effect with one unit per slot, even shares, or lanes that keep places without setup.
+  // The form of the loop has no effect with one unit per slot, with even shares, or if there is no setup and no group
+  // crosses the end of a window.
   const isLoopAlike = isInOrder
     ? gridBlocks * dealing.slotsPerBlock >= plan.units || isEvenShare(balancing)
     : dealing.setupIterations === 0 &&

@@ -8,7 +8,6 @@ import { computeLossInOrder } from './dealing/given.ts';
 
 /**
  * Reports losses by group size (Swatman 2022): in closed form for independent units, exact for `lengths` in order.
- * @param groupSizes units per group, each ≥ 1
  * @param quantiles whether to compute quantiles too, which takes up to half a second for each group size
  */
 export function reportLoss(

@@ -8,7 +8,6 @@ const KEPT_BYTES = 32 * 2 ** 20;
 /** Additional memory for each length of a workload in a given order, bytes: eight orders of two bytes per length. */
 const KEPT_BYTES_PER_LENGTH = 16;
 
-/** The memory in which a thread keeps laws and launches of all plans, for sweeps and for advice. */
 export const threadBudget = createBudget(KEPT_BYTES);
 
 export function makeRoomForOrders(lengths: number): void {

@@ -4,7 +4,6 @@ import { lengthSampler, mersenneTwister } from '../numeric/random.ts';
 import { countLengths } from '../models/workload/generated.ts';
 import { MAX_ENTRIES } from './constants.ts';
 
-/** Lengths of units in their order, which a law does not contain. */
 export interface OrderedLengths<Lengths extends CompactNumbers = Float64Array> {
   /** A workload with more units repeats these iterations, and one with fewer units takes the first of them. */
   readonly iterations: Lengths;
@@ -14,14 +13,12 @@ export interface OrderedLengths<Lengths extends CompactNumbers = Float64Array> {
   readonly given: boolean;
 }
 
-/** Ordered lengths in any kind of array. A predictor keeps them in the smallest kind that holds them. */
 export type CompactOrder = OrderedLengths<CompactNumbers>;
 
 export function makeGivenLengths<Lengths extends CompactNumbers>(iterations: Lengths): OrderedLengths<Lengths> {
   return { units: iterations.length, iterations, given: true };
 }
 
-/** Copies values to shared memory, which all workers of a pool can read. */
 export function shareValues(values: CompactNumbers): Float64Array {
   const copy = new Float64Array(new SharedArrayBuffer(values.byteLength));
   copy.set(values);
@@ -83,7 +80,7 @@ export function repeatUnits<Lengths extends CompactNumbers>(lengths: Lengths, un
 /** Consecutive units that a part keeps together, because neighbours are similar and designs run them together. */
 const STRETCH = 256;
 
-/** Keeps stretches spread evenly over all units, or all units if there are at most `part`. */
+/** Keeps `part` lengths, in stretches spread evenly over all units, or all lengths if there are fewer. */
 export function takePart<Lengths extends CompactNumbers>(lengths: Lengths, part: number): Lengths {
   if (part >= lengths.length) return lengths;
   const out = lengths.slice(0, part) as Lengths;

@@ -35,7 +35,6 @@ export function getGivenOrder({ ordered }: Pick<SweepPlan, 'ordered'>): CompactN
   return ordered?.given ? ordered.iterations : null;
 }
 
-/** Changes the number of units. The designs stay the same, but may need another number of blocks. */
 export function replanUnits(plan: SweepPlan, units: number): SweepPlan {
   const { law, ordered } = plan;
   const own = ordered?.given ? makeUnitLaw(law.label, ordered, units) : law;
@@ -52,7 +51,6 @@ export function replanClock(plan: SweepPlan, deviceId: string, clockMhz: number)
   return { ...plan, id: `${plan.id}-clock-${clockMhz}`, axes: { ...plan.axes, devices } };
 }
 
-/** Returns the plan with a part of its units, for a measurement that takes only that part. */
 export function takePartOfPlan(plan: SweepPlan, units: number): SweepPlan {
   const { ordered } = plan;
   if (!ordered?.given || units >= plan.units) return replanUnits(plan, units);

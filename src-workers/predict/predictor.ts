@@ -22,7 +22,7 @@ import type { Allowed, Caches, Predictor } from './tables.ts';
 
 const PACE_MS = 0.005;
 const ROUND_COST_MS = 0.02;
-/** The longest unit counts as certainly on one side of a gap between lengths if the other side is less probable. */
+/** A side of a gap between lengths is ruled out for the longest unit if it is less probable than this. */
 const OPEN_PROBABILITY = 1e-3;
 
 /** @param caches caches of another predictor whose plan has the same units (see `Predictor`) */
@@ -52,7 +52,6 @@ function markAllowed(axes: SpaceAxes, allows: Implementation['allows']): Allowed
 /** The tables that a predictor of lanes or tiles takes over from the predictor of whole units. */
 type OfUnits = Partial<Pick<Predictor, 'shapes' | 'elements' | 'cpuLoads'>>;
 
-/** @param allowed values of the axes that the plan's kernel supports; `null` for all */
 function makePredictor(
   plan: SweepPlan,
   caches: Caches,
@@ -115,10 +114,7 @@ function makePredictor(
   return predictor;
 }
 
-/**
- * Returns the predictor for u threads per unit. If units are dealt, each thread gets ⌈length / u⌉ of their iterations.
- * @param threadsAt position of the threads per unit on their axis
- */
+/** Returns the predictor for u threads per unit. If units are dealt, each thread gets ⌈length / u⌉ iterations. */
 export function getDealtPredictor(predictor: Predictor, threadsAt: number): Predictor {
   const { dealt, caches, allowed, isClass } = predictor;
   const threads = predictor.plan.axes.threadsPerUnit[threadsAt];
@@ -169,10 +165,7 @@ const getLaneOrder = createOwnedCache<CompactNumbers, number, CompactNumbers>(
   ({ byteLength }) => ORDER_BYTES + byteLength,
 );
 
-/**
- * Returns the pipeline parameters of the plan's kernel on a device, measured ones if the study has them.
- * @param bytesPerIteration traffic of one lane, bytes
- */
+/** Returns the pipeline parameters of the plan's kernel on a device, measured ones if the study has them. */
 export function preparePipeline(
   plan: SweepPlan,
   device: GpuDevice,
@@ -196,7 +189,6 @@ export function preparePipeline(
   };
 }
 
-/** Computes the expected longest of this number of units, and the widest open step (see `Predictor`). */
 function findLongest(
   { support, probability }: LengthLaw,
   units: number,

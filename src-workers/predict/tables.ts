@@ -19,7 +19,6 @@ import type { Residency } from './time/residency.ts';
 /** Tables of one plan in one worker. Designs compute them on demand, and all later designs share them. */
 export interface Predictor {
   readonly plan: SweepPlan;
-  /** One predictor for each implementation, over the same space, or only this predictor. */
   readonly implementations: readonly Predictor[];
   /** Whether the implementation supports each value of the axes that it may restrict; `null` if it supports all. */
   readonly allowed: Allowed | null;
@@ -32,17 +31,14 @@ export interface Predictor {
   readonly meanLength: number;
   /** Mean length of the workload's own units, iterations. */
   readonly elements: number;
-  /** Predictors for units whose iterations are dealt to lanes, by the position of threads per unit on the axis. */
   readonly dealt: Map<number, Predictor>;
   readonly tiled: Map<string, Predictor>;
   readonly paces: Paces;
   /** E[longest of all units] for independent units, iterations. No launch of whole units ends earlier. */
   readonly longestLength: number;
-  /** The longest of the given lengths, iterations. */
   readonly longestGiven: number;
   /** Widest gap between neighbouring lengths, iterations, where it is open on which side the longest unit lies. */
   readonly openStep: number;
-  /** `null` if no CPU is predicted. */
   readonly cpuLoads: CpuLoads | null;
   readonly paddedLaws: Map<number, LengthLaw>;
   readonly isClass: boolean;
@@ -69,7 +65,7 @@ export type LawKey = number | string;
 export type Allowed = Readonly<Record<keyof Implementation['allows'], readonly boolean[]>>;
 
 export interface Pace {
-  /** Returns the cycles of an iteration by active work groups. `iterationFactor` scales them to the launch. */
+  /** Returns t(w), the cycles of an iteration of w active groups. `iterationFactor` scales them to the launch. */
   readonly getCycles: () => CycleTable;
   /** Returns the minimum number of cycles per iteration of a group, with at most this number of active groups. */
   readonly findBestRate: (groups: number) => number;
@@ -104,15 +100,13 @@ export interface RoundCost {
   readonly starts: number;
   readonly step: RoundPart;
   readonly start: RoundPart;
-  /** The phases that run once per thread. */
   readonly thread: RoundPart;
   readonly alone: AloneCycles;
-  /** Latency and issue of the whole round. */
   readonly pipeline: PipelineParameters;
   readonly transferCycles: number;
   /** Largest number of active groups. */
   readonly most: number;
-  /** @param schedulers schedulers that count their groups separately */
+  /** @param schedulers their number (`Schedulers.count`) */
   readonly getCycles: (schedulers: number) => CycleTable;
 }
 
@@ -138,7 +132,6 @@ export interface MeanRound {
   readonly iterations: number;
   /** Starts of units for which the group waits, > 0; 1 if its lanes start together. */
   readonly starts: number;
-  /** Units of a slot. */
   readonly units: number;
 }
 
@@ -147,9 +140,7 @@ export interface Caches {
   /** By the text of the balancing, because its position on the axis changes with the axis. */
   readonly laws: Map<string, LawCaches>;
   readonly arena: Arena;
-  /** Results of the last design. A design that differs only in its register cap can share them. */
   shared: SharedByCaps | null;
-  /** Caches of the predictors of lanes (`Predictor.dealt`), by threads per unit. */
   readonly dealt: Map<number, Caches>;
   readonly tiled: Map<string, Caches>;
   /** Caches for the units of a class, by its threads per unit and the lengths of its units. */
@@ -186,7 +177,7 @@ export interface SharedByCaps {
   /** The register cap changes this value only if lanes fetch. */
   readonly meanUnitsPerThread: number;
   readonly depths: DepthOfDesign;
-  /** Iterations that each start of a unit adds. The register cap changes them only through the residency. */
+  /** The register cap changes this value only through the residency. */
   readonly setupIterations: number;
   readonly overheadIterations: number;
   readonly balancingMs: number;

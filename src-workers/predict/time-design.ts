@@ -26,7 +26,6 @@ export interface TimedDesign {
 export interface TimedOnGpu extends TimedDesign {
   /** The time by which starting the blocks lengthens the launch. */
   blockStartsMs: number;
-  /** Share of the cycles in which slots search for their shares and pass on cut units, 0…1. */
   searchShare: number;
   launch: TimedLaunch;
   fetchingMs: number;
@@ -44,7 +43,6 @@ export function timeDesign(candidate: Candidate, out: TimedDesign): void {
   } else timeClasses(candidate, candidate.classes!, out);
 }
 
-/** Adds up the launches of a mixed design, which run one after another. The losses are for all its units together. */
 function timeClasses(candidate: Candidate, classes: readonly ClassCandidate[], out: TimedDesign): void {
   const timed = {} as TimedOnGpu;
   let timeMs = computeBalancingMs(candidate);
@@ -77,7 +75,7 @@ export function timeOnGpu(candidate: GpuCandidate, out: TimedOnGpu): void {
   const regime = findRegime(launch);
   const cycles = regime.cycles(launch) * depths.timeScale;
   const alone = computeAloneCycles(candidate) / getPace(candidate).iterationFactor;
-  // Sampled blocks of a given order may have less work than the launch, whose time covers all the work.
+  // Sampled blocks of a given order may have less work than the launch, so the time of all its work is a lower bound.
   const busy = depths.laws === null ? computeBusyCycles(candidate) : 0;
   const fetching = getFetchingCycles(candidate, shared);
   const msPerCycle = computeIterationFactor(candidate) / (device.clockMhz * 1e3);

@@ -20,7 +20,6 @@ const ALL: ActiveLanes = { ofReads: 1, any: (units, probability) => 1 - (1 - pro
 const STEPS = 48;
 
 /**
- * Describes how long the lanes of a group stay active.
  * @param lanes n, the units that a group runs at once
  * @param loss iterations of the group divided by the mean length, ≥ 1
  */

@@ -13,7 +13,6 @@ import { moments } from '../../models/workload/laws.ts';
 /**
  * Returns the mean round of a candidate, from which the phases get their weights. In a flattened loop, units in a given
  * order count as independent.
- * @param rounds units of a slot
  */
 export function getMeanRound(candidate: GpuCandidate, rounds: number): MeanRound {
   const { predictor, balancing, unitsPerGroup: n, balancingAt } = candidate;

@@ -15,8 +15,6 @@ import { ONE_SCHEDULER, smoothRounds, type Schedulers } from '../time/cycles.ts'
 import { isOneLoop } from './mean-round.ts';
 import { computeStepCost, makeRoundCost } from './round-cost.ts';
 
-/** The cost of an iteration, and of the other phases in iterations: see README.md. */
-
 /** If issue has a smaller share than this in the cycles of one more group, schedulers are assumed to have no effect. */
 const LEAST_ISSUE_SHARE = 0.05;
 /** A setup below this part of the iterations between setups is rounded more coarsely, so that launches share laws. */
@@ -33,7 +31,7 @@ function roundToScale(rounds: number): number {
   return Math.round(rounds / step) * step;
 }
 
-/** A family (launches of one block size and register cap) gets a lower bound: full multiprocessors, many rounds. */
+/** A family (all launches of one block size and register cap) gets the pace of full multiprocessors and many rounds. */
 export function getPace(candidate: GpuCandidate): Pace {
   if (candidate.pace) return candidate.pace;
   const { device, balancing } = candidate;
@@ -107,10 +105,7 @@ function makePlainPace(candidate: GpuCandidate, isFetching: boolean): Pace {
   };
 }
 
-/**
- * Rounds a setup so that launches share laws: to five binary digits, or more coarsely if it is small (`SMALL_SETUP`).
- * @param iterations iterations for which a group runs between two setups
- */
+/** Rounds to five binary digits, or more coarsely if small (`SMALL_SETUP`), so that launches share laws. */
 function roundSetup(setup: number, iterations: number): number {
   if (!(setup > 0)) return 0;
   const step = 2 ** (Math.floor(Math.log2(Math.max(setup, iterations * SMALL_SETUP))) - 4);
@@ -153,12 +148,10 @@ function makePace(
   };
 }
 
-/** Computes the cycles that a part of a round adds to it. */
 function priceAt({ latency, issue, transfer }: MarginalCycles, part: RoundPart): number {
   return latency * part.latencyCycles + issue * part.issueCycles + transfer * part.transferCycles;
 }
 
-/** Returns the share of issue, as opposed to traffic, in the cycles that a further group costs, 0…1. */
 function computeIssueShare({ issueCycles }: PipelineParameters, transferCycles: number, part: MarginalCycles): number {
   const issue = part.issue * issueCycles;
   const both = issue + part.transfer * transferCycles;
@@ -174,8 +167,8 @@ function getSchedulers({ schedulers }: PipelineParameters, threadGroups: number,
 
 /**
  * The minimum of t(w) / w over 1 to `groups` active work groups. The quotient falls from one full round of the
- * schedulers to the next, and within a round it is smallest at one end.
- * @param count schedulers that count their groups separately; t is linear between their full rounds, up to `most`
+ * schedulers to the next, and within a round it is smallest at one end. With several schedulers (`count`), t is linear
+ * between full rounds.
  */
 function makeBestRate(
   pipeline: PipelineParameters,

@@ -32,7 +32,7 @@ interface Circumstances {
   readonly loadLatency?: number;
   /** Loads at the start of a unit whose cost is added elsewhere. */
   readonly loadsElsewhere?: number;
-  /** Measured figures divided by derived figures. */
+  /** Measured demand divided by derived demand. */
   readonly off?: Demand;
 }
 /** No correction, for phases whose demand is only derived. */

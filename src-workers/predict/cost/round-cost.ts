@@ -27,10 +27,8 @@ import { added, computePhaseDemands, computeStepFactor, SAME, times } from './ph
 const MOST_BYTES_PER_CYCLE = 64;
 
 /**
- * Computes what a mean round needs, whatever the number of active groups.
- * @param rounds units of a slot
  * @param threads threads that share the caches of a multiprocessor
- * @param isFamily whether the candidate stands for all launches of a family, which get a lower bound
+ * @param isFamily whether the candidate stands for all launches of a family, so that the cost is a lower bound
  */
 export function makeRoundCost(candidate: GpuCandidate, rounds: number, threads: number, isFamily: boolean): RoundCost {
   const { predictor, device, balancing, shape, threadsPerUnit: u, unitsPerGroup: n } = candidate;
@@ -43,7 +41,7 @@ export function makeRoundCost(candidate: GpuCandidate, rounds: number, threads: 
   const isBound = isFamily && isSingle;
   const { iterations, starts } = isBound ? { iterations: predictor.meanLength, starts: 1 } : mean;
   const loss = isBound ? Infinity : iterations / predictor.meanLength;
-  // Measured issue cycles contain the traffic, so the bytes only scale them. Derived ones get it as `transfer`.
+  // Measured issue cycles contain the traffic, so the bytes only scale them. Derived ones get it as `transferCycles`.
   const cap = plan.axes.registerCap[candidate.capAt];
   const plain = preparePipeline(plan, device, cap, isMeasured ? shape.bytesPerIteration : 0);
   const { step, bytes, aloneCycles } = computeStep(candidate, plain, threads, loss);
@@ -90,8 +88,7 @@ export function computeStepCost(candidate: GpuCandidate): number {
 }
 
 /**
- * Computes the demand of an iteration, the bytes that a lane moves in it, and its latency in a unit that is alone on its
- * multiprocessor.
+ * Computes the demand of an iteration, its bytes per lane, and its latency if a unit is alone on a multiprocessor.
  * @param loss iterations of the group divided by the mean length
  */
 function computeStep(candidate: GpuCandidate, plain: PipelineParameters, threads: number, loss: number) {
@@ -120,7 +117,6 @@ function computeStep(candidate: GpuCandidate, plain: PipelineParameters, threads
   };
 }
 
-/** Computes the demands of the start of a unit, and of all that runs once per thread. */
 function computePhases(candidate: GpuCandidate, rounds: number, starts: number) {
   const { device, balancing } = candidate;
   const { plan } = candidate.predictor;
@@ -140,8 +136,8 @@ function computePhases(candidate: GpuCandidate, rounds: number, starts: number) 
 }
 
 /**
- * Divides the measured demand of an iteration by the derived one. A measured pipeline describes
- * only the iterations. The other phases are derived, and corrected by this ratio.
+ * Divides the measured demand of an iteration by the derived one. A measured pipeline describes only the iterations.
+ * The other phases are derived, and corrected by this ratio.
  */
 function compareToDerived({ kernel, pipeline }: SweepPlan, device: GpuDevice): Demand {
   const measured = pipeline[device.id];
@@ -153,7 +149,7 @@ function compareToDerived({ kernel, pipeline }: SweepPlan, device: GpuDevice): D
   };
 }
 
-/** Computes the bytes that memory moves per cycle for the thread groups of one work group. */
+/** Computes the bytes per cycle of a multiprocessor. The thread groups of a work group divide its bytes among them. */
 function computeBytesPerCycle({ device, shape, workingBlocks }: GpuCandidate, isFamily: boolean): number {
   const evenly = (device.achievedBandwidthFraction ?? ACHIEVED_BANDWIDTH) * bytesPerMultiprocessorCycle(device);
   const busy = isFamily ? 1 : Math.min(1, workingBlocks / device.multiprocessors);

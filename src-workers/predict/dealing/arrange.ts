@@ -8,10 +8,10 @@ import { threadBudget } from '../memory.ts';
 import { repeatUnits } from '../ordered.ts';
 import type { GivenBalancing, GivenOrder } from './given.ts';
 
-/** Number of arranged units that represent all units of a given order; the number of lengths if that is larger. */
+/** Maximum number of units that are arranged, or the number of lengths if that is larger. They represent all units. */
 const GIVEN_UNITS = 2 ** 18;
 
-/** Keyed by the lengths of a workload, then units and balancing. All devices, kernels and setups share the orders. */
+/** The key has the number of units and the balancing. All devices, kernels and setups share an order. */
 const getKnownOrder = createOwnedCache<CompactNumbers, string, GivenOrder>(threadBudget, ORDER_MS, sizeOfOrder);
 
 /** Returns the bytes of an order, with the longest units of groups of 2, 4, 8 … units, which launches compute later. */
@@ -91,9 +91,9 @@ export function arrangeUnits(
 }
 
 /**
- * Returns the units that are cut into windows: the lengths if they repeat in whole windows, otherwise the first units,
- * at most `most`, in an odd number of windows. The number of slots is often a power of two, so with an even number a
- * slot would meet the same windows every few rounds.
+ * Returns the units that are cut into windows: the lengths if they repeat in whole windows, otherwise the first units.
+ * Of more than `most` units, an odd number of windows is taken. The number of slots is often a power of two, so with an
+ * even number a slot would meet the same windows every few rounds.
  */
 function sortInWindows(own: CompactNumbers, units: number, window: number, most: number): CompactNumbers {
   const repeats = own.length % window === 0 && units % window === 0;
@@ -105,7 +105,6 @@ function sortInWindows(own: CompactNumbers, units: number, window: number, most:
 /**
  * Puts units into the buckets of their lengths, the shortest first, in their given order inside each bucket. If a cut
  * falls on a length, the first units of that length go to the lower bucket.
- * @param own lengths of the first units, which the others repeat
  */
 function sortIntoBuckets(
   own: CompactNumbers,

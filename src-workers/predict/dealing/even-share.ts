@@ -10,8 +10,7 @@ import { sumRepeated } from './given.ts';
 /**
  * Even shares. A launch of S slots cuts its items into shares of ⌈items / S⌉ items. In a non-zero split, items are the
  * iterations of all units. In a merge path, the end of each unit is an item too (Merrill and Garland 2016,
- * doi:10.1109/SC.2016.57). A slot searches the offsets of the units for the start of its share, and passes on the
- * partial result of a unit that the end of its share cuts.
+ * doi:10.1109/SC.2016.57).
  */
 
 /** The prediction derives the shares from the mean length, the simulator from the sum of lengths. */
@@ -58,7 +57,7 @@ export function indexSharedUnits(balancing: EvenShareBalancing, lengths: Compact
   return { each, ends: compactNumbers(ends), items: sumRepeated(each, units), id: nextId++ };
 }
 
-/** Keyed by the lengths of a workload, then units and balancing. All devices, kernels and setups share the units. */
+/** The key has the number of units and the balancing. All devices, kernels and setups share an entry. */
 const getIndexedUnits = createOwnedCache<CompactNumbers, string, SharedUnits>(
   threadBudget,
   ORDER_MS,
@@ -70,18 +69,14 @@ export function getSharedUnits(balancing: EvenShareBalancing, lengths: CompactNu
   return getIndexedUnits(lengths, key, () => indexSharedUnits(balancing, lengths, units));
 }
 
-/** Maximum number of marks (64 MB). In a longer share, which takes minutes, several items have one mark. */
+/** Maximum number of marks (64 MB). In a longer share, several items have one mark. */
 const MAX_MARKS = 2 ** 26;
 
-/** Makes the scratch space of `countGroupStarts`, which marks the items of a share at which any lane starts a unit. */
 export function createShareScratch(itemsPerSlot: number): Uint8Array {
   return new Uint8Array(2 ** Math.ceil(Math.log2(Math.min(itemsPerSlot, MAX_MARKS))));
 }
 
-/**
- * Computes the depth of a group whose slots take even shares, iterations; 0 for a group without items.
- * @param overheadIterations iterations of a group for search and carry
- */
+/** Computes the depth of a group whose slots take even shares, iterations; 0 for a group without items. */
 export function computeShareDepth(
   shared: SharedUnits,
   dealing: Dealing,
@@ -124,7 +119,6 @@ export function countGroupStarts(
   const last = each.length - 1;
   const inPeriod = from % ends[last];
   let unit = firstIndex(0, last, (at) => ends[at] > inPeriod);
-  // Items of the current unit that remain.
   let left = ends[unit] - inPeriod;
   // Counting marks without a branch takes a third of the time of counting in a hash table.
   const mask = scratch.length - 1;
@@ -143,7 +137,6 @@ export function countGroupStarts(
       done += each[unit];
     }
     left = done - own;
-    // The next lane starts with the next unit.
     while (left === 0 && from + own < items) left = each[(unit = unit === last ? 0 : unit + 1)];
   }
   return starts;

@@ -34,7 +34,6 @@ export function readFetchedOrder(order: GivenOrder, fetch: number | 'group', uni
 }
 
 interface Fetched {
-  /** Lengths of the first units. The other units repeat them. */
   readonly lengths: CompactNumbers;
   readonly units: number;
   readonly lanes: number;
@@ -44,12 +43,9 @@ interface Fetched {
 }
 
 /**
- * Simulates some of the groups. Independent draws would be wrong: lanes that end together fetch neighbours, which have
- * similar lengths and often end together again.
- *
- * The simulated ("played") groups take turns at the units as all groups would, so after each fetch they skip the units
- * that the other groups fetch in the meantime. If lanes have very many units, each played lane gets fewer.
- *
+ * Simulates ("plays") some of the groups (README.md, Dynamic fetch). They take turns at the units as all groups would,
+ * so after each fetch they skip the units that the other groups fetch in the meantime. If lanes have very many units,
+ * each played lane gets fewer.
  * When the units run out, at time T, every lane still runs the rest of its last units. Units that were fetched together
  * end with the longest of them; the other lanes of a group are independent. T follows from the fact that all work is
  * either done by T or left at T.
@@ -208,7 +204,6 @@ function computeLastLives(
 }
 
 function computeDepthAfter(from: number, lives: Float64Array, weight: number, groups: number): DiscreteLaw {
-  // The mean number of unfinished fetches of a group.
   const alive = Math.max(1, (lives.length * weight) / groups);
   const values = [from];
   const survival: number[] = [];

@@ -18,9 +18,9 @@ import {
 } from './given.ts';
 import { createRecentLaunches, createRecentStarts } from './recent.ts';
 
-/** Maximum number of groups of a launch in a given order that are all computed. A larger launch is sampled. */
+/** A launch in a given order with up to this many groups is computed whole. A larger launch is sampled. */
 const MAX_GIVEN_GROUPS = 2 ** 17;
-/** Lengths, or longest lengths of n units, that are read for a launch in a given order. Beyond this, it is sampled. */
+/** Maximum number of lengths (or longest lengths of n units) that are read for a launch in a given order. */
 const MAX_GIVEN_LOOKUPS = 2 ** 22;
 const MIN_GIVEN_ROUNDS = 64;
 /** Lengths that are read to count the setups of lanes out of step in a launch that is played in full. */
@@ -28,10 +28,10 @@ const GIVEN_SETUP_LOOKUPS = 2 ** 16;
 /** Lengths that are read to count the setups of lanes out of step if a launch is only sampled. */
 const SAMPLED_SETUP_LOOKUPS = 2 ** 12;
 const MAX_SHARE_LOOKUPS = 2 ** 20;
-/** Lanes that are summed side by side. Chosen: this only saves time. */
+/** Lanes that are summed side by side. The number affects only the speed. */
 const LANES_AT_ONCE = 2 ** 11;
 const MIN_GIVEN_BLOCKS = 48;
-/** Lengths, or longest lengths of n units, that are read for a law of known blocks. */
+/** Lengths, or longest lengths of n units, that are read for a law of sampled blocks. */
 const LAW_LOOKUPS = 2 ** 13;
 /** Adding up a round of a flattened group takes about this many times as long as finding the longest of n units. */
 const LANES_OF_LOOKUP = 8;
@@ -42,7 +42,7 @@ const TREND_PARTS = 16;
 /** A launch with more than `PLAYED_GROUPS` groups is played only if its parts deviate from their mean by this share. */
 const TREND = 0.1;
 
-/** Scratch arrays of one launch without setup. The results are kept in compact copies. */
+/** Scratch arrays of one launch. Launches are kept as compact copies. */
 const getDepths = createScratch();
 const getWork = createScratch();
 const getLanes = createScratch();
@@ -57,10 +57,7 @@ export interface GivenLaunch {
   readonly means: DepthMeans;
 }
 
-/**
- * Deals units in a given order to all blocks of a launch or, if they are too many or a sample is enough, to some.
- * @param meanLength mean length of the units, iterations
- */
+/** Deals units in a given order to all blocks of a launch or, if they are too many or a sample is enough, to some. */
 export function computeGivenLaunch(
   order: GivenOrder,
   dealing: Dealing,
@@ -163,7 +160,7 @@ interface ChosenBlocks {
 /**
  * Chooses all blocks if there are few of them, and evenly spread blocks if there are too many. If a sample is enough,
  * it contains the blocks with the longest units. Its other blocks are evenly spread, separately over the blocks with
- * one more round and over the others. They span whole repetitions of the lengths, so each length is equally frequent.
+ * one more round and over the others, within one repetition of the lengths, so each length is equally frequent.
  */
 function chooseBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): ChosenBlocks {
   const { units, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, loop } = dealing;
@@ -260,7 +257,6 @@ function keepStarts(shared: SharedUnits, dealing: Dealing, itemsPerSlot: number,
   });
 }
 
-/** Copies the computed rows of depths to more blocks. Each row represents its neighbours. */
 function spreadOver(computed: Float64Array, W: number, rows: number, blocks: number): Float64Array {
   if (rows === blocks) return computed;
   const depths = new Float64Array(blocks * W);
@@ -329,7 +325,6 @@ function computeNestedDepths(order: GivenOrder, dealing: Dealing, blocks: Int32A
   return depths;
 }
 
-/** Adds up `count` values, from `first` in steps of `step`. After the last value, the first one follows. */
 function addUpInSteps(values: CompactNumbers, first: number, step: number, count: number): number {
   let sum = 0;
   for (let i = 0, at = first; i < count; i++) {
@@ -401,7 +396,7 @@ function deviates(parts: Float64Array, chance: number): boolean {
   return addUp(parts.map((part) => (part - mean) ** 2)) / parts.length - chance > (TREND * mean) ** 2;
 }
 
-/** Whether known blocks live longer in some parts of the launch, by more than chance explains. */
+/** Whether groups run longer in some parts of the launch, by more than chance and `TREND` together allow. */
 export function areLongerInParts(depths: Float64Array, groupsPerBlock: number): boolean {
   const { means } = listBlocks(depths, groupsPerBlock);
   const each = Math.floor(means.length / TREND_PARTS);
@@ -554,7 +549,6 @@ export function findFewestLaneIterations(order: GivenOrder, dealing: Dealing): n
   );
 }
 
-/** Adds up the work of consecutive lanes, iterations. Each lane has the units at first, first + stride, …. */
 function computeLaneWork(
   { lengths, part }: GivenReader,
   { units, unitsPerGroup: n }: Dealing,

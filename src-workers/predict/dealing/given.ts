@@ -18,7 +18,6 @@ export type GivenBalancing =
   | Exclude<WholeUnitBalancing, { kind: 'shuffle' | 'full-sort' | 'dynamic-fetch' }>
   | PaddedBalancing;
 
-/** Whether units keep their given neighbours under a balancing, at least approximately. */
 export function keepsOrder(balancing: LockstepBalancing): balancing is GivenBalancing {
   return (
     balancing.kind !== 'shuffle' &&
@@ -40,7 +39,7 @@ export interface GivenOrder {
   readonly work: CompactNumbers;
   /** Kept units divided by all units. Below 1 if buckets have too many units; some groups then represent all. */
   readonly part: number;
-  /** For each n, the longest of each n consecutive units, up to the group after which the groups repeat. */
+  /** By group size n: the longest unit of every group, until the groups repeat. */
   readonly longest: Map<number, CompactNumbers>;
   readonly longestAt: Map<number, Int32Array>;
   sums: Float64Array | null;
@@ -50,7 +49,6 @@ export interface GivenOrder {
 
 export interface PlainLaunch {
   readonly blocks: Int32Array;
-  /** Number of blocks that each computed block represents; `null` if all weights are equal. */
   readonly weights: Float64Array | null;
   readonly depths: CompactNumbers;
   /** Number of setups that each group runs; `null` until a setup needs it. */
@@ -118,7 +116,6 @@ export function sumRepeated(values: CompactNumbers, count: number): number {
   return ((count - rest) / values.length) * sum + first;
 }
 
-/** Returns the longest of each n consecutive units, up to the group after which the groups repeat. */
 export function getLongestOfGroups(order: GivenOrder, n: number): CompactNumbers {
   const { units, lengths, part } = order;
   if (n === 1) return lengths;

@@ -4,11 +4,6 @@ import { createOwnedCache } from '../../numeric/budget.ts';
 import { ORDER_BYTES, ORDER_MS } from '../constants.ts';
 import { threadBudget } from '../memory.ts';
 
-/**
- * Units in the rows of an image or a grid, taken by blocks of width × height slots, one tile each. Slots lie row by row
- * in the tile, and tiles row by row in the image. Slots beyond its edges have units of length 0.
- */
-
 export interface Tile {
   readonly width: number;
   readonly height: number;
@@ -27,7 +22,7 @@ export function countRows(lengths: number, units: number, width: number): number
   return Math.ceil(Math.min(lengths, units) / width);
 }
 
-/** Keyed by the lengths of a workload, then units, rows and tiles. All devices, kernels and setups share the orders. */
+/** The key has the number of units, the row width and the tile. All devices, kernels and setups share an entry. */
 const getTiledUnits = createOwnedCache<CompactNumbers, string, TiledUnits>(
   threadBudget,
   ORDER_MS,
@@ -94,7 +89,6 @@ function findPlaces(wanted: number, length: number, width: number, tile: Tile): 
   return { places, units };
 }
 
-/** Makes the law of the lengths at all places, if only a fraction of the places has a unit. */
 function removeUnits(law: LengthLaw, share: number): LengthLaw {
   const probability = law.probability.map((part) => part * share);
   if (law.support[0] === 0) {

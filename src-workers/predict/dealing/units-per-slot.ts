@@ -1,10 +1,10 @@
 /** Up to this many units per slot, slots with one additional unit are computed separately. */
 const COUNTED_UNITS = 12;
-/** Laws per factor of two in the units per slot beyond `COUNTED_UNITS`. Each represents numbers up to 6 % away. */
+/** Laws per doubling of the units per slot, beyond `COUNTED_UNITS`. Each law is used for numbers up to 6 % away. */
 const DEALT_STEPS_PER_OCTAVE = 6;
-/** Laws per factor of two in the rounds of buckets. Each represents numbers up to 3 % smaller. */
+/** Laws per doubling of the rounds of buckets. Each law is used for numbers up to 3 % smaller. */
 const BUCKET_STEPS_PER_OCTAVE = 32;
-/** Laws per factor of two in the fetched units per slot. Each represents numbers up to 3 % away. */
+/** Laws per doubling of the fetched units per slot. Each law is used for numbers up to 3 % away. */
 const FETCHED_STEPS_PER_OCTAVE = 12;
 /** Blocks with one unit less (the last ones) get no separate law if they are at most this fraction of all blocks. */
 const NEGLIGIBLE_BLOCKS = 1 / 64;

@@ -130,7 +130,7 @@ function normaliseBuckets(buckets: readonly Bucket[]): Bucket[] {
   return buckets.map(({ share, law }) => ({ share: share / total, law }));
 }
 
-/** Numbers of units that a range of slots takes from each bucket, over all its rounds. */
+/** A range of slots that take the same numbers of units from each bucket. `weight` is its share of all slots. */
 export interface RoundPattern {
   readonly weight: number;
   /** Units from each bucket; their sum is the number of rounds of these slots. */
@@ -149,7 +149,7 @@ export function listRoundPatterns(shares: readonly number[], rounds: number): Ro
   let cumulative = 0;
   shares.forEach((share, b) => {
     cumulative += share;
-    // Sums of equal shares should be whole numbers here, but rounding moves them slightly away.
+    // A product that should be whole is rounded, because the sum of the shares has rounding errors.
     const end = rounds * (b === shares.length - 1 ? 1 : cumulative);
     ends.push(Math.abs(end - Math.round(end)) < 1e-9 ? Math.round(end) : end);
   });

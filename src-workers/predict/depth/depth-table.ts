@@ -19,7 +19,6 @@ export interface DepthTable {
   /** ln(−ln(1 − P)) of the rows of `doublings`, computed on demand. */
   readonly logs: (Float64Array | undefined)[];
   readonly valueAt: Int32Array;
-  /** Whether every edge is a whole number of iterations. */
   readonly lattice: boolean;
   readonly source: StepLaw;
 }
@@ -37,7 +36,6 @@ const getPlainTable = keptWith(makeTable);
 
 export const isLattice = (edges: Float64Array): boolean => edges.every((edge) => Number.isInteger(edge));
 
-/** Scratch space for the survival of 1, 2, 4 … LARGE_BLOCK groups at every value. */
 const survivals: Float64Array[] = [];
 
 function makeTable(source: StepLaw): DepthTable {

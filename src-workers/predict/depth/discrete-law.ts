@@ -4,7 +4,7 @@ import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { normalUpperTail } from '../../models/workload/normal.ts';
 import { MAX_POINTS } from '../constants.ts';
 
-/** Sums of at least this many terms of comparable variance are computed as Pearson III laws with the same cumulants. */
+/** Sums of at least this many terms of comparable variance, if hardly skewed, are computed as Pearson III laws. */
 const SMOOTH_TERMS = 16;
 const SMOOTH_SKEWNESS = 0.5;
 /** Sums of more draws than this are computed as Pearson III laws, whatever their skewness is. */
@@ -57,7 +57,7 @@ export function computeMasses({ survival }: DiscreteLaw): Float64Array {
   return masses;
 }
 
-/** Lists the values with a positive probability. Values in a far tail may have none. */
+/** Lists the values with a positive probability. Probabilities in a far tail may be rounded to 0. */
 export function listAtoms(law: DiscreteLaw) {
   const masses = computeMasses(law);
   return { support: law.values.filter((_, i) => masses[i] > 0), probability: masses.filter((mass) => mass > 0) };
@@ -199,7 +199,7 @@ function mergeValues(a: Float64Array, b: Float64Array): Float64Array {
   return merged.slice(0, count);
 }
 
-/** Merges the values of all laws to at most `MAX_POINTS`, by the mixture of all laws with equal weights. */
+/** Merges the values of all laws. More than `MAX_POINTS` are thinned out by the equal mixture of all laws. */
 export function makeCommonGrid(laws: readonly DiscreteLaw[]): Float64Array {
   if (laws.length === 1) return makeCoarseGrid(laws[0]);
   const candidates = listCandidateValues(laws);
@@ -259,7 +259,7 @@ export function addLawsEach(terms: readonly SumTerm[], countLists: readonly (rea
   return laws.map((law) => law ?? transformed.shift()!);
 }
 
-/** The law of the sum if it is a single draw, a constant, or smooth; `null` if it must be computed in full. */
+/** The law of the sum if it is a single draw, a constant, or smooth; `null` if it must be computed by transform. */
 function addSimply(terms: readonly SumTerm[], counts: readonly number[]): DiscreteLaw | null {
   const total = { mean: 0, variance: 0, third: 0, squaredVariance: 0, count: 0, lowest: 0 };
   terms.forEach(({ law, cumulants }, i) => {
@@ -295,7 +295,7 @@ function raiseTo(lowest: number, law: DiscreteLaw): DiscreteLaw {
   return { values: values.map((value) => lowest + (value - lowest) * scale), survival };
 }
 
-/** Standard normal quantiles on an even grid, with the mass around each, and the tails at both ends. */
+/** Standard normal quantiles on an even grid, with the mass around each. The masses at both ends include the tails. */
 const NORMAL_GRID = (() => {
   const points = 321;
   const reach = 6.4;
@@ -532,7 +532,7 @@ function boundTail(terms: readonly SumTerm[], counts: readonly number[], sign: 1
     }
     return information / 2 ** (halves / 2);
   };
-  // The first exponent is optimal for a normal law. Beyond the second, only the longest step determines the bound.
+  // The first exponent is optimal for a normal law. From the second on, only a draw's largest deviation matters.
   const normal = Math.min(Math.sqrt((2 * WINDOW_INFORMATION) / variance), 32 / longest);
   let halves = Math.round(2 * Math.log2(normal));
   let reach = reachAt(halves);
@@ -563,7 +563,7 @@ function getLogMoment({ law, cumulants, logMoments }: SumTerm, sign: 1 | -1, hal
   });
 }
 
-/** The largest step that divides every value of every set, counted from the set's first value; 0 if there is none. */
+/** The largest whole step that divides all values of each set, counted from its first value; 0 if there is none. */
 function findCommonStep(sets: readonly Float64Array[]): number {
   let step = 0;
   for (const values of sets) {

@@ -48,8 +48,7 @@ interface RoundStarts {
 
 /**
  * Counts starts of units if every lane takes `counts[b]` units of `laws[b]`, one law after another (buckets).
- * @param sizes numbers of lanes n ≥ 1, ascending; each gets a result
- * @returns for each pattern of counts and each n, a number between 1 and n·m
+ * @returns for each pattern of counts and each n of `sizes`, a number between 1 and n times the units of a lane
  */
 export function computeOrderedStarts(
   laws: readonly LengthLaw[],
@@ -143,8 +142,7 @@ function countStarts(starts: Float64Array, sizes: readonly number[], step: numbe
 /**
  * Counts starts of units if lanes fetch their units and all stop together, after m units each on average. u(t) = Σ_j
  * P(S_j = t) over all j is the renewal density of the lengths.
- * @param sizes numbers of lanes n ≥ 1, ascending; each gets a result
- * @returns the number of starts for each n and the number of iterations, as functions of m ≥ 1
+ * @returns the number of starts for each n of `sizes` and the number of iterations, as functions of m ≥ 1
  */
 export function computeFetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds: number) => FetchedStarts {
   const { mean, standardDeviation } = moments(law);

@@ -22,7 +22,7 @@ export interface ShareStarts {
   readonly sums: Map<number, CovarianceSums>;
 }
 
-/** Sums over the distances of 1 to i steps of the covariance of two items, and of covariance times distance. */
+/** For two items 1 to i steps apart: the sum of their covariances, and of covariance times distance. */
 interface CovarianceSums {
   readonly plain: Float64Array;
   readonly weighted: Float64Array;
@@ -61,7 +61,6 @@ function computeStartMoments(starts: ShareStarts, items: number, n: number): { m
   return { mean: later * (1 - none), deviation: Math.sqrt(Math.max(0, variance)) };
 }
 
-/** @param overhead iterations for search and carry, in addition to items and setups */
 export function computeEvenShareDepth(
   law: LengthLaw,
   starts: ShareStarts,

@@ -12,9 +12,8 @@ export interface FetchingGroup {
   readonly depth: DiscreteLaw;
   /** Iterations until the units run out, without setups. */
   readonly iterations: number;
-  /** Number of iterations in which any lane starts a unit. */
   readonly starts: number;
-  /** Number of iterations after which any lane fetches, until the units run out and afterwards. */
+  /** Number of iterations after which any lane fetches, until the units run out; `lastEvents`: afterwards. */
   readonly events: number;
   readonly lastEvents: number;
 }

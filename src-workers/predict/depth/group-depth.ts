@@ -104,7 +104,6 @@ interface DepthModel extends StepLaw {
 
 interface PlainDepth {
   readonly model: DepthModel;
-  /** E[depth] of one group, iterations. */
   readonly meanDepth: number;
   unitStarts?: number;
 }
@@ -115,7 +114,6 @@ function makePlainDepth(model: DepthModel): PlainDepth {
   return { model, meanDepth: computeMean(model.values, survival) };
 }
 
-/** The most recently used depths of a law, and the number of values in them. */
 const getDepthsOf = keptWith((_law: PreparedLaw) => ({ depths: new Map<string, PlainDepth>(), numbers: 0 }));
 
 /** Designs with other setups usually share the cached depths. */
@@ -167,7 +165,6 @@ function makeDepthModel(group: WorkGroup, poolGroups: number): DepthModel {
   }
 }
 
-/** The depth of groups whose units are all empty. */
 const EMPTY: DiscreteLaw = { values: Float64Array.of(0), survival: Float64Array.of(0) };
 
 function makeBucketModel({ prepared, n, loop, rounds }: WorkGroup, set: BucketSet): DepthModel {

@@ -2,10 +2,7 @@ import type { GroupDepth } from '../../domain/depth.ts';
 
 export type DepthMeans = Pick<GroupDepth, 'meanDepth' | 'meanWork' | 'aggregateLoss' | 'meanLoss' | 'fetches'>;
 
-/**
- * Computes the means over two kinds of group: groups of one kind have one unit more per slot.
- * @param share share of the groups with more units, 0…1
- */
+/** Computes the means over groups of which the fraction `share` has one unit more per slot than the others. */
 export function mixMeans(fewer: DepthMeans, more: DepthMeans, share: number): DepthMeans {
   const blend = (of: (depth: DepthMeans) => number): number => (1 - share) * of(fewer) + share * of(more);
   const meanWork = blend((depth) => depth.meanWork);

@@ -25,7 +25,6 @@ export function makePaddedLaw(law: LengthLaw, slice: number, units: number, long
  * Computes the depth law of work groups of `n` units that are padded to their slices. A group takes as long as the
  * longest slice that it overlaps. The law is exact if slices, groups and blocks are multiples of one another.
  * @param padded `makePaddedLaw` of `law` and `slice`
- * @param unitsPerThread m, integer ≥ 1
  */
 export function computePaddedDepth(
   law: LengthLaw,

@@ -13,7 +13,6 @@ import {
   type DiscreteLaw,
 } from './discrete-law.ts';
 
-/** A law of lengths, with results that all designs with this law share. */
 export interface PreparedLaw {
   readonly source: LengthLaw;
   readonly law: DiscreteLaw;
@@ -56,7 +55,7 @@ export function listGroupSizes(n: number): readonly number[] {
 export interface BucketSet {
   readonly buckets: readonly Bucket[];
   readonly key: string;
-  /** Whether the buckets depend on n; otherwise they are the same for groups of any width. */
+  /** Whether the buckets depend on n. */
   readonly cutForWidth: boolean;
 }
 

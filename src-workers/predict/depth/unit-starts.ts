@@ -17,7 +17,9 @@ import {
 } from './prepared-law.ts';
 import { FOLLOWED_ROUNDS } from '../constants.ts';
 
-/** Counts setups: one per round if all lanes start together, else one for every start. Sorted lanes stay in step. */
+/**
+ * Counts setups: one per round if all lanes start together (as sorted lanes do), else one per iteration with a start.
+ */
 export function countUnitStarts({ prepared, n, balancing, loop, rounds }: WorkGroup): number {
   if (n === 1) return rounds;
   switch (balancing.kind) {
@@ -37,7 +39,6 @@ export function countUnitStarts({ prepared, n, balancing, loop, rounds }: WorkGr
   }
 }
 
-/** Counts the starts in groups of n lanes that take `rounds` units each. One pass computes all common group sizes. */
 function countDealtStarts(prepared: PreparedLaw, n: number, rounds: number): number {
   const sizes = listGroupSizes(n);
   const followed = Math.min(rounds, FOLLOWED_ROUNDS);
@@ -153,7 +154,7 @@ function getFetchedUnits(prepared: PreparedLaw, n: number): StartsOfRounds {
   return getFetchedStarts(prepared, () => prepared.source, n, 'units');
 }
 
-/** The starts in groups of n lanes, computed together with the other common group sizes. `name` identifies the law. */
+/** `name` identifies the law. */
 function getFetchedStarts(prepared: PreparedLaw, law: () => LengthLaw, n: number, name: string): StartsOfRounds {
   const sizes = listGroupSizes(n);
   const fetched = getShared(prepared, `fetched ${name} ${sizes.join()}`, () => computeFetchedStarts(law(), sizes));

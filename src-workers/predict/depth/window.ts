@@ -13,7 +13,7 @@ export interface SortedWindow {
   readonly n: number;
 }
 
-/** Activity of blocks of `groups` consecutive groups with one unit per slot, as a mean over the places in a window. */
+/** Mean activity over the places in a window, for blocks of `groups` consecutive groups with one unit per slot. */
 export interface WindowActivity {
   /** P(a block is active). */
   block: number;
@@ -24,8 +24,8 @@ export interface WindowActivity {
 }
 
 /**
- * Computes the activity of blocks at x iterations from P(X > x) of a unit. Blocks start at multiples of `groups`. At
- * the end of a window they continue in the next, independent one. Within one, a group is active if an earlier one is.
+ * Computes the activity of blocks at x iterations from P(X > x) of a unit. Blocks start at multiples of `groups`. At a
+ * window's end they continue in the next, independent one. In a window, a group is active if an earlier one is.
  * @param groups W_b, integer ≥ 1
  */
 export function computeWindowActivity({ units, n }: SortedWindow, groups: number) {
@@ -106,7 +106,6 @@ export function computeWindowSurvival(law: DiscreteLaw, window: SortedWindow, gr
 /**
  * Computes the survival functions of blocks of a sorted window with one unit per slot: exact at the ends of each step,
  * and logarithmic means within.
- * @param groups W_b, integer ≥ 1
  */
 export function computeWindowSteps(
   law: DiscreteLaw,

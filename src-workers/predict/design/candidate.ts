@@ -70,7 +70,6 @@ export interface ClassCandidate {
   readonly candidate: GpuCandidate;
 }
 
-/** A mixed design has one launch for each class. */
 export function isOneLaunch(candidate: Candidate): candidate is GpuCandidate {
   return candidate.device.kind === 'gpu' && isLockstep(candidate.balancing);
 }
@@ -143,9 +142,7 @@ function findOwnPredictor(whole: Predictor, positions: Int32Array): Predictor {
   );
 }
 
-/**
- * Returns `null` if a block is one row, the balancing moves units, or the tile is not whole or does not fit the image.
- */
+/** `null` if a block is one row, the balancing moves units, or the tile is not whole or does not fit the image. */
 function findTile({ plan, balancing }: Predictor, positions: Int32Array): Tile | null {
   const { axes, width, units, ordered } = plan;
   const blockWidth = getBlockWidth(axes, positions[AXIS.blockWidth]);
@@ -160,7 +157,7 @@ function findTile({ plan, balancing }: Predictor, positions: Int32Array): Tile |
   return fits && Number.isInteger(tile.width) && Number.isInteger(tile.height) ? tile : null;
 }
 
-/** Fills `candidate` from positions on the axes, and finds every invalid reason that needs no prediction. */
+/** Fills `candidate` from positions on the axes, with its invalid reason if it has one. */
 export function examine(whole: Predictor, positions: Int32Array, candidate: Candidate): void {
   countStep();
   examineOwn(findOwnPredictor(whole, positions), positions, candidate);
@@ -178,7 +175,7 @@ export function examineDesign(
 }
 
 /**
- * Finds the reasons that make all launches with the same values of the other axes invalid.
+ * Finds a reason that makes all launches with the same values of the other axes invalid.
  * @param positions with the first launch or, if there is a GPU, the first launch of a GPU
  */
 export function examineFamily(whole: Predictor, positions: Int32Array, candidate: Candidate): void {
@@ -191,7 +188,7 @@ export function examineFamily(whole: Predictor, positions: Int32Array, candidate
     candidate.invalid = REASON.constraint;
 }
 
-/** Fills in the fields of a design that do not depend on its launch, and the reasons that make every launch invalid. */
+/** Fills in the fields of a design that do not depend on its launch, and a reason that makes every launch invalid. */
 function examineShape(predictor: Predictor, positions: Int32Array, candidate: Candidate): void {
   const { axes } = predictor.plan;
   const device = axes.devices[positions[AXIS.device]];

@@ -161,7 +161,6 @@ interface PossibleClass {
 /** The possible classes do not depend on the kernel, so they stay valid when it is edited. */
 const findPossibleClasses = keptWith((law: LengthLaw) => {
   const { support, probability } = coarsenLaw(law);
-  // A class may end after each of these positions of the law.
   const cuts = chooseEvenCuts(probability, CLASS_CUTS);
   const points = cuts.length - 1;
   const known = new Map<string, readonly (readonly PossibleClass[])[]>();
@@ -177,11 +176,7 @@ const findPossibleClasses = keptWith((law: LengthLaw) => {
     }
     return { share, depth };
   };
-  /**
-   * Lists the possible classes by the position of the first cut, then of the last.
-   * @param n units of a group
-   * @param lanes lanes to which a unit is dealt
-   */
+  /** Lists the possible classes by the position of the first cut, then of the last. `n` is the units of a group. */
   const classes = (n: number, lanes: number): readonly (readonly PossibleClass[])[] =>
     getOrMake(known, `${n} ${lanes}`, () =>
       Array.from({ length: points }, (_, start) =>

@@ -75,7 +75,6 @@ export function makeShape(
   };
 }
 
-/** Returns why no block is resident. */
 function refusal({ limits }: GpuDevice, registers: number, limitedBy: number): InvalidReason {
   if (limitedBy & 2) return registers > limits.maxRegistersPerThread ? 'thread-registers' : 'registers';
   return limitedBy & 4 ? 'shared-memory' : 'no-residency';

@@ -16,7 +16,7 @@ export const CELL_FIELDS = 11;
 export const WIDTH = 0;
 /** P(a slot's block is active). A block is active while any of its groups has iterations left. */
 export const BLOCK = 1;
-/** E[active groups] of a slot, divided by W_b. */
+/** `ACTIVE` divided by `groupsPerBlock`. */
 export const GROUP = 2;
 /** P(two different groups of a block are both active). */
 export const PAIR = 3;

@@ -29,7 +29,7 @@ import type { BlockLaw } from './law.ts';
 const BULK_CELLS = 3;
 /** Cells for each factor of e in the upper tail of a block's life. */
 const TAIL_CELLS = 0.5;
-/** A cell is at most this fraction of E[B] wide or, if larger, the next fraction of the time at which it begins. */
+/** A cell is at most as wide as this fraction of E[B] or as the next fraction of its start, whichever is larger. */
 const WIDEST_CELL_OF_BLOCK = 0.2;
 const WIDEST_CELL_OF_TIME = 0.5;
 /** Two ages of a block share a record if their shares of active groups differ by less than this. */
@@ -127,7 +127,6 @@ export function prepareBlockLaw(depth: GroupDepth, groupsPerBlock: number): Bloc
   return makeBlockLaw(getDepthTable(depth), groupsPerBlock, createArena(1 << 10));
 }
 
-/** Clearing the arena makes the law invalid. */
 export function makeSteppedBlockLaw(laws: StepLaws, W: number, arena: Arena, lastFilled = 1): BlockLaw {
   const { steps, block, group, either, lattice } = laws;
   const n = steps.length;
@@ -277,7 +276,6 @@ function chooseSampledEdges(edges: Float64Array, depths: Float64Array, W: number
   return count;
 }
 
-/** Divides time into cells in which the laws and their tail change by similar amounts. */
 function chooseCellEdges(arena: Arena, rows: Float64Array, meanBlock: number): Float64Array {
   const lastRow = rows.length - ROW_FIELDS;
   let count = 1;
@@ -331,7 +329,6 @@ function makeFreshProfile(arena: Arena, rows: Float64Array, edges: Float64Array,
   return profile;
 }
 
-/** Ages with about the same share of active groups share a record. */
 function computeAges(
   arena: Arena,
   { groupsPerBlock: W, cells, data }: ActivityProfile,

@@ -36,7 +36,7 @@ export function findMostCompeting(groups: number, schedulers: Schedulers, cycles
   return Math.min(Math.ceil(fullest - 1e-9), cyclesPerIteration.length - 1);
 }
 
-/** Tabulates t(w). If q schedulers count separately, only multiples of q occur above q; other w are means of them. */
+/** Tabulates t(w). Above q, it is linear between multiples of q, at which all schedulers have equally many groups. */
 export function tabulateRounds(most: number, q: number, cyclesOf: (groups: number) => number): CycleTable {
   const table = new Float64Array(most + 1);
   for (let w = 0; w <= most; w++) if (w < q || w % q === 0 || w === most) table[w] = cyclesOf(w);

@@ -25,7 +25,6 @@ export function isSorted(balancing: LockstepBalancing): balancing is SortedBalan
   return balancing.kind === 'window-sort' || balancing.kind === 'full-sort';
 }
 
-/** M, the number of units in each sorted window. */
 export function countWindowUnits(balancing: SortedBalancing, units: number): number {
   return balancing.kind === 'window-sort' ? Math.min(balancing.units, units) : units;
 }
@@ -84,7 +83,6 @@ function hasWindowLaw(
 
 const UNORDERED = { inOrder: null, means: null, steps: null, law: null };
 
-/** Puts blocks in random order, as assumed for blocks of fully sorted or bucketed units. */
 function placeRandomly(depths: Float64Array, groupsPerBlock: number, gridBlocks: number): readonly PlacedBlocks[] {
   const blocks = listBlocks(depths, groupsPerBlock);
   return Array.from({ length: BLOCK_ORDERS }, (_, v) => {
@@ -133,7 +131,6 @@ function sortRows(depths: Float64Array, W: number): Float64Array {
   return depths;
 }
 
-/** @param arena holds the law; clearing it makes `launch.law` invalid */
 export function makeDealtBlockLaw(launch: DealtLaunch, arena: Arena): BlockLaw {
   if (!launch.steps) {
     const blocks = launch.inOrder ?? launch.placed[0];

@@ -44,11 +44,8 @@ export interface ExactLives {
 }
 
 /**
- * Computes the expected cycles in which the slowest of several multiprocessors ends its blocks, if no new one starts.
- *
- * On average a multiprocessor takes ∫ E[t(w(v))] dv over the virtual time v in which any of its blocks is active. The
- * slowest one takes longer for two independent reasons, whose effects add as squares: it has the longest block of all,
- * or it has more work in total. With several schedulers, the slowest scheduler counts instead.
+ * Computes the expected cycles in which the slowest of several multiprocessors ends its blocks, if no new one starts
+ * (README.md, The drain). With several schedulers, the slowest scheduler counts instead.
  * @param slots block slots in use per multiprocessor
  * @param lives how long the blocks of the launch are active, if this is certain; `null` if it is random
  */

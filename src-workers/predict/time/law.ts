@@ -29,9 +29,7 @@ export interface BlockLaw {
   readonly meanPair: number;
   /** E[B²] / 2E[B]: mean residual life in a slot that has always been busy, iterations. */
   readonly meanResidual: number;
-  /** Standard deviation of B, iterations. */
   readonly blockDeviation: number;
-  /** The longest life, iterations. */
   readonly longest: number;
   /** The longest life whose probability is not negligible, iterations. */
   readonly top: number;
@@ -43,9 +41,7 @@ export interface BlockLaw {
   readonly lattice: boolean;
   /** Activity of a slot that has always been busy; made on demand by `getStationaryProfile`. */
   stationary: ActivityProfile | null;
-  /** Renewal process of a slot; made on demand by `getRenewal`. */
   renewal: Renewal | null;
-  /** How differently the block loads the schedulers of a multiprocessor; made on demand. */
   shares: SchedulerShares | null;
 }
 
@@ -58,7 +54,6 @@ export interface Renewal {
   readonly points: number;
   /** Expected number of blocks that start in a slot at each grid point; `starts[0]` ≥ 1. Valid below `known`. */
   starts: Float64Array;
-  /** Expected number of blocks that have started up to and including each point. */
   started: Float64Array;
   known: number;
   /** P(B > i·step). */

@@ -69,7 +69,6 @@ interface HeldBlocks extends ListedBlocks {
   readonly held: Int32Array;
   readonly elapsed: Float64Array | null;
   readonly M: number;
-  /** Two scratch arrays, with a number for each group of a multiprocessor. */
   readonly first: Float64Array;
   readonly second: Float64Array;
 }

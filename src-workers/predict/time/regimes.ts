@@ -18,7 +18,6 @@ import {
 export interface TimedLaunch extends Wave {
   /** All blocks with their depths, in equally likely orders; empty unless all are listed and fit the device at once. */
   readonly placed: readonly PlacedBlocks[];
-  /** Blocks of units in a given order that start in that order; otherwise `null`. */
   readonly inOrder: ListedBlocks | null;
   /** The blocks that have one unit less per slot, if the units do not divide evenly over the grid; otherwise `null`. */
   readonly shorter: Residency | null;
@@ -83,7 +82,6 @@ function computePlacedBlocksCycles({ placed, multiprocessors, residency }: Timed
   return sum / placed.length;
 }
 
-/** Whether lanes fetch more than one unit each, while some multiprocessors hold one block more than the others. */
 function isUnevenFetch({ fetchedUnits, gridBlocks, multiprocessors, residency }: TimedLaunch): boolean {
   return (
     fetchedUnits > 1 &&
@@ -112,7 +110,6 @@ function computeUnevenFetchCycles({ residency, gridBlocks, multiprocessors, fetc
   return together + (at(gridBlocks) - together) / fetchedUnits;
 }
 
-/** Interpolates between launches of each kind of block alone, by the shares of the two kinds. */
 function computeUnevenGridCycles(launch: TimedLaunch): number {
   const none = timeKind(launch, launch.shorter!, launch.gridBlocks);
   if (launch.fullerBlocks >= 1) return timeBothKinds(launch, launch.fullerBlocks, none);

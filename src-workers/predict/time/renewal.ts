@@ -5,7 +5,7 @@ import type { BlockLaw, Dispatch, Renewal } from './law.ts';
 
 /**
  * Waves count as out of phase once 2π²·waves·(σ_B/E[B])² exceeds this, where B is a block's life. Fitted on 500 random
- * designs: below 2, the step that the last wave of equal blocks makes is missed; above 3, nothing changes.
+ * designs: below 2, the jump in time by a last wave of equal blocks is missed; above 3, nothing changes.
  */
 const SMEARED = 3;
 /** Number of mean residual lives after which ages of blocks count as stationary. Fitted on 500 random designs. */
@@ -13,7 +13,7 @@ const RESIDUAL_LIVES = 12;
 const SHORTEST_PHASE_MEMORY = 3;
 /** Maximum number of waves that are followed one by one. Fitted on 500 random designs. */
 const LONGEST_PHASE_MEMORY = 48;
-/** Minimum number of grid points per mean life of a block. If lives vary less, a grid step is a standard deviation. */
+/** Minimum number of grid points per mean life of a block. If lives vary little, a step is their standard deviation. */
 const POINTS_PER_BLOCK = 8;
 const MAX_POINTS_PER_BLOCK = 20;
 const SAMPLES_PER_BLOCK = 4;
@@ -193,7 +193,6 @@ function getPhasesBefore(renewal: Renewal, k: number): Float64Array {
 function countLeftAfter(renewal: Renewal, k: number): Float64Array {
   const { law, starts, step, alive } = renewal;
   const left = take(law.arena, 3 * (law.edges.length - 1)).fill(0);
-  // Blocks of nearly equal age are added as one, with their total weight.
   let weight = 0;
   let moment = 0;
   let activity = 0;

@@ -31,7 +31,6 @@ export function isOneWave({ residency, gridBlocks, multiprocessors }: Wave): boo
   return gridBlocks <= residency.residentBlocks * multiprocessors;
 }
 
-/** Whether the launch ends before its waves have drifted out of phase. */
 export function isFewWaves({ residency, gridBlocks, multiprocessors }: Wave): boolean {
   const { block, residentBlocks } = residency;
   const waves = gridBlocks / (multiprocessors * residentBlocks);
@@ -67,7 +66,6 @@ function computeMeanUneven(residency: Residency): number {
 /** The iterations in which two groups of a multiprocessor are both active. */
 function computeMeanPair({ groupsPerBlock, meanPair, fresh: { data, cells } }: BlockLaw): number {
   if (groupsPerBlock > 1) return meanPair;
-  // The groups belong to different blocks.
   let sum = 0;
   for (let at = 0, end = cells * CELL_FIELDS; at < end; at += CELL_FIELDS)
     sum += data[at + WIDTH] * data[at + GROUP] * data[at + GROUP];
@@ -90,14 +88,12 @@ function findExactLives({ fresh, isExact }: BlockLaw, gridBlocks: number): Exact
   return isExact ? { fresh, gridBlocks } : null;
 }
 
-/** Cycles in which the blocks of full multiprocessors end, if their slots have this activity. */
 function computeLastDrain({ residency, gridBlocks, multiprocessors }: Wave, profile: ActivityProfile): number {
   const { block, residentBlocks, cyclesPerIteration, schedulers } = residency;
   const lives = findExactLives(block, gridBlocks);
   return computeDrainCycles(profile, residentBlocks, multiprocessors, cyclesPerIteration, schedulers, lives);
 }
 
-/** All blocks start at once, so the launch only drains. Some multiprocessors hold one block more. */
 export function computeOneWaveCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, cyclesPerIteration, schedulers } = residency;
   const { fresh } = block;
@@ -116,7 +112,6 @@ export function computeOneWaveCycles({ residency, gridBlocks, multiprocessors }:
   return few > 0 ? Math.max(full, drain(few, multiprocessors)) : full;
 }
 
-/** Blocks start according to the renewal equation, and then drain. */
 export function computeFewWavesCycles(wave: Wave): number {
   const untied = computeUntiedCycles(wave);
   const tied = computeTiedShare(wave);
@@ -157,7 +152,7 @@ function computeUntiedCycles(wave: Wave): number {
   }
   const drain = computeLastDrain(wave, profile);
   if (drain >= block.meanBlock * cyclesPerIteration[R * W]) return cycles + drain;
-  // One block certainly starts last, although any given slot has it only with a small probability.
+  // One block certainly starts last, although any given slot is unlikely to hold this block.
   return cycles + Math.max(drain, computeLastBlockCycles(block.fresh, profile, R, cyclesPerIteration, schedulers));
 }
 
