@@ -141,7 +141,6 @@ const MAX_PARTS = 16_384;
 const MIN_PART_DESIGNS = 2048;
 const MAX_UNIT = 65_536;
 
-/** @param counts number of values of each axis, in AXIS_ORDER */
 export function spaceParts(counts: readonly number[]): SpaceParts {
   const size = productOf(counts);
   const perLaunch = counts[AXIS.registerCap] * counts[AXIS.blockThreads];
@@ -156,7 +155,7 @@ export function spaceParts(counts: readonly number[]): SpaceParts {
 }
 
 interface LawFamily {
-  /** Positions on the axes of the first launch, with the first block size and cap. */
+  /** Axis positions of the first launch with the first block size and cap. */
   readonly positions: Int32Array;
   readonly launch: number;
   readonly launches: number;
@@ -206,7 +205,6 @@ function shortestOfPart(predictor: Predictor, part: DesignRange): number {
   return least;
 }
 
-/** Predicts the designs of a part that can be kept, adds them, and returns the number of predicted designs. */
 export function searchPart(predictor: Predictor, part: DesignRange, kept: Kept): number {
   const { counts } = predictor;
   const [caps, blocks] = [counts[AXIS.registerCap], counts[AXIS.blockThreads]];

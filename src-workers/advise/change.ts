@@ -20,7 +20,7 @@ export interface InputChange {
   readonly value: number;
 }
 
-/** Laws are cached by their inputs, so changes of other inputs need no new laws. */
+/** Only a change of the lengths needs new laws, because laws are cached by their inputs. */
 export function changesLengths({ input }: InputChange): boolean {
   return kernelInput(input) === null;
 }
@@ -61,9 +61,7 @@ export function changedPlan(plan: SweepPlan, { input, value }: InputChange): Swe
   }
 }
 
-/**
- * Returns a law with lengths `factor` times as far from the mean. Negative lengths become 0; scaling keeps the mean.
- */
+/** Moves lengths `factor` times as far from the mean. Negative lengths become 0; scaling keeps the mean. */
 export function stretchedLaw(law: LengthLaw, factor: number, mean: number): LengthLaw {
   const moved = law.support.map((length) => Math.max(0, mean + (length - mean) * factor));
   let sum = 0;

@@ -23,7 +23,6 @@ export interface CellBests {
   readonly timeMs: Float64Array;
 }
 
-/** @param counts number of values of each axis, in AXIS_ORDER */
 export function mapShape(counts: readonly number[]) {
   return {
     maps: counts[AXIS.threadsPerUnit],

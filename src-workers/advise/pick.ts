@@ -13,14 +13,12 @@ export const PICK_RULE =
 export const CORES_RULE =
   'Picks the simplest design within 1.5 % of the fastest. It prefers even rows (as many rows for each core), then the fewest cores. Among equally simple designs, it picks the fastest.';
 
-/** Returns how unusual a block size is, 0 to 3. */
 export function blockOddity(blockThreads: number): number {
   if (blockThreads === 128 || blockThreads === 256) return 0;
   if (Number.isInteger(Math.log2(blockThreads))) return 1;
   return blockThreads % 64 === 0 ? 2 : 3;
 }
 
-/** Returns 0 if units stay in their order, 1 if lanes fetch, 2 if units are ordered. */
 function balancingWork(text: string): number {
   switch (unwrap(parseBalancing(text)).kind) {
     case 'none':

@@ -2,7 +2,6 @@ import type { Design } from '../domain/design.ts';
 import type { Device } from '../domain/device.ts';
 import { AXIS, axisCounts, rowPosition, type SpaceAxes, axisStrides } from '../domain/space.ts';
 
-/** Explains to users how `plainDesign` chooses. */
 export function plainText(design: Pick<Design, 'threadsPerUnit'>, kind: Device['kind']): string {
   if (kind === 'cpu') return 'even rows over all cores';
   const { threadsPerUnit } = design;

@@ -80,7 +80,6 @@ export function withErrors(
 /** Two designs are distinguishable if one is faster in at least this share of the samples. */
 const TOLD_APART = 0.9;
 
-/** Lists the chosen design, then the designs that cannot be distinguished from it. */
 export function notToldApart(samples: readonly Float64Array[], chosen: number): readonly number[] {
   const others = [...samples[0].keys()].filter((design) => {
     if (design === chosen || samples.some((times) => Number.isNaN(times[design]))) return false;

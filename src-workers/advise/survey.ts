@@ -24,7 +24,6 @@ export interface Survey {
   readonly cells: CellBests;
 }
 
-/** Returns the shortest time; Infinity if none is valid. */
 export function shortestTime(timeMs: Float64Array): number {
   return timeMs.reduce((least, time) => (time < least ? time : least), Infinity);
 }
@@ -85,10 +84,6 @@ export const ONLY_FASTEST = {
   cells: { designs: NONE, timeMs: new Float64Array() },
 };
 
-/**
- * Makes the survey of designs that were predicted before.
- * @param counts number of values of each axis, in AXIS_ORDER
- */
 export function surveyColumns(
   counts: readonly number[],
   columns: PredictionColumns,
