@@ -33,11 +33,11 @@ export function firstEquals(ranking: ComparedDesigns, registersPerThread: number
       [0],
     ),
   ).sort();
-  /** The newest entry that represents a group, for each number of blocks. */
+  /** For each number of blocks, the last position in `standing`, which has one design per group. */
   const newest = new Map<number, number>();
   const most = Math.min(sorted.length, timeMs.length);
   const standing = new Uint32Array(most);
-  /** For each entry, the previous entry that represents a group. */
+  /** For each position in `standing`, the previous one with the same number of blocks. */
   const earlier = new Int32Array(most);
   const capOf = (entry: number): number => {
     const design = designs ? designs[entry] : entry;

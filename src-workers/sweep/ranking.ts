@@ -87,7 +87,6 @@ export function createRanking(
   };
 }
 
-/** The first entry whose design is at least `design`; `entries` if there is none. */
 function firstEntry(designs: Uint32Array | null, entries: number, design: number): number {
   return designs ? firstIndex(0, entries, (entry) => designs[entry] >= design) : Math.min(design, entries);
 }
@@ -123,7 +122,6 @@ export function wavesOn(device: Device, gridBlocks: number, residentBlocks: numb
   return slots > 0 ? gridBlocks / slots : 0;
 }
 
-/** @param axis index into AXIS_ORDER */
 export function axisPosition(ranking: Ranking, axis: number, design: number): number {
   return Math.floor(design / ranking.strides[axis]) % ranking.counts[axis];
 }
@@ -177,7 +175,6 @@ function byTime(ranking: Ranking): Uint32Array {
   });
 }
 
-/** Lists the valid entries in ascending order of a column; equal values by time. */
 function sortedBy(ranking: Ranking, column: SortColumn): Uint32Array {
   if (column === 'timeMs') return byTime(ranking);
   return getOrMake(ranking.sorted, column, () => {

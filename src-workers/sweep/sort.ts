@@ -1,5 +1,3 @@
-/** The results are permutations in typed arrays, for millions of rows. */
-
 const BITS = 11;
 const BUCKETS = 1 << BITS;
 const MASK = BUCKETS - 1;

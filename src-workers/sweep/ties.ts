@@ -65,7 +65,6 @@ export function tieTable(axes: SpaceAxes, fraction: (best: TiePlace, other: TieP
   return { perFamily, placeOf, kinds, fractions, places: places.length };
 }
 
-/** Lists, for each device of a space, the kinds of implementations that have a predicted time. */
 export function timedKinds(
   { perFamily, placeOf, kinds }: TieTable,
   { axes, designs, columns: { timeMs } }: Ranking,
@@ -95,7 +94,6 @@ function placeOfDesign({ perFamily, placeOf }: TieTable, design: number): number
   return placeOf[Math.floor(design / perFamily)];
 }
 
-/** The largest time of `other` divided by the time of `best`, minus 1, at which the two are tied. */
 export function tieFraction(table: TieTable, best: number, other: number): number {
   return table.fractions[placeOfDesign(table, best) * table.places + placeOfDesign(table, other)];
 }
