@@ -36,7 +36,6 @@ export interface Timeline {
   readonly stepActiveGroups: number[];
 }
 
-/** A launch that can be simulated again and again without allocation. */
 export interface DeviceRun {
   /** Returns the time of the launch in cycles with a fresh stream of blocks. */
   run(random: Random, timeline?: Timeline): number;
@@ -71,12 +70,7 @@ function takeEnded(queue: IndexedQueue, time: Float64Array, until: number, ended
   return count;
 }
 
-/**
- * Prepares the discrete-event simulation of one launch. All active groups of a scheduler advance at the same rate, so
- * each scheduler counts time in iterations (its virtual time): a group of depth D that starts at v ends at v + D.
- * Between two ends of blocks, multiprocessors do not affect each other, so the queue of the device holds one entry per
- * multiprocessor: the time of its next block end.
- */
+/** Prepares the discrete-event simulation of one launch (README.md). */
 export function prepareDevice(launch: Launch, source: BlockSource): DeviceRun {
   const { multiprocessors: M, residentBlocks: R, groupsPerBlock: W, gridBlocks: G, cyclesPerIteration: rate } = launch;
   const { schedulers = ONE_SCHEDULER } = launch;
@@ -137,7 +131,7 @@ export function prepareDevice(launch: Launch, source: BlockSource): DeviceRun {
         startBlock(s, slot);
       }
 
-      /** Advances a multiprocessor to its next end of a group, and returns the scheduler of this group. */
+      /** Advances a multiprocessor until a group ends, and returns the scheduler of this group. */
       function advanceToEnd(s: number): number {
         let next = -1;
         let least = Infinity;
@@ -158,7 +152,7 @@ export function prepareDevice(launch: Launch, source: BlockSource): DeviceRun {
         return next;
       }
 
-      /** Advances a multiprocessor to its next block end; returns false if it has no active group. */
+      /** Advances a multiprocessor until a block ends; returns false if it has no active group. */
       function advance(s: number): boolean {
         if (activeOnAll[s] === 0) return false;
         let isFreed = false;

@@ -9,7 +9,6 @@ export interface FetchedWork {
   readonly law: LengthLaw;
   /** Lengths in the order of fetching, which repeat for more units. If omitted, lengths are draws from the law. */
   readonly given?: CompactNumbers | null;
-  /** Units in the queue, integer ≥ 0. */
   readonly units: number;
   /** n: lanes of a thread group that fetch units, integer ≥ 1. */
   readonly lanesPerGroup: number;
@@ -138,7 +137,6 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork): Device
     lanes.push(at, clock + length, lane);
   }
 
-  /** Starts the next block in a slot, without the groups that get no unit. */
   function start(s: number, slot: number): void {
     slotBlock[s * R + slot] = block;
     if (timeline) {

@@ -49,7 +49,6 @@ export function createHeaps(count: number, capacity: number, byIndex: boolean) {
     indices[base + i] = index;
   }
 
-  /** Removes the first entry, and returns its index. */
   function pop(heap: number): number {
     const first = indices[heap * capacity];
     const last = heap * capacity + --sizes[heap];

@@ -18,7 +18,6 @@ export function indexSampler(probability: Float64Array): IndexSampler {
   return aliasSampler(probability.map((p) => (p * n) / total));
 }
 
-/** The thread groups of a block draw their depths independently from the law of one work group. */
 export function independentGroups(depth: GroupDepth): BlockSource {
   const { values } = depth;
   const survival = new Float64Array(values.length);

@@ -78,7 +78,6 @@ function prepare({ predictor: { plan }, design }: PlayableLaunch): Result<Prepar
   const launch = { ...design, multiprocessors: design.device.multiprocessors };
   const given = getGivenOrder(plan);
   const isGiven = given !== null && balancing.kind !== 'shuffle';
-  // Blocks of sorted or bucketed units start in random order.
   const isFixed = isGiven && !startsAtRandom(balancing);
   if (balancing.kind === 'dynamic-fetch') {
     const run = prepareFetchingDevice(launch, {
@@ -101,7 +100,6 @@ function prepare({ predictor: { plan }, design }: PlayableLaunch): Result<Prepar
   return source.ok ? ok({ design, run: prepareDevice(launch, source.value), isGiven, isFixed }) : source;
 }
 
-/** Raises the time of a launch to at least the time in which the device starts its blocks. */
 function withLeast(run: DeviceRun, { leastCycles }: PlayableDesign): DeviceRun {
   return { ...run, run: (...given) => Math.max(run.run(...given), leastCycles) };
 }
