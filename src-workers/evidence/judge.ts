@@ -226,7 +226,7 @@ export function geometricMean(values: Float64Array): number {
   return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
 }
 
-/** Means of the values fitted for the vendor's other GPUs, or else for all others; `null` if there are none. */
+/** Geometric means of the values fitted for the vendor's other GPUs, or else for all others; `null` without others. */
 export function unseenParameters(
   { dataset, devices, kept }: Pick<Judged, 'dataset' | 'devices' | 'kept'>,
   gpu: MeasuredGpu,
@@ -251,7 +251,6 @@ export function unseenParameters(
   );
 }
 
-/** Predicts as if the GPU had not been measured. */
 export function unseenPairs(
   judged: Judged,
   gpu: MeasuredGpu,

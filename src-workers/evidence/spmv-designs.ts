@@ -22,8 +22,6 @@ import { quantile } from '../models/workload/laws.ts';
 import { nonzerosWithin, paddedCells, rowQuantile, SLICE_ROWS, type MatrixSummary } from '../models/spmv/summary.ts';
 import { SPMV_PARAMETERS, type SpmvParameter, type SpmvParameters } from './spmv-parameters.ts';
 
-/** The measured sparse matrix–vector products as designs: their data, how they take rows, and how they are launched. */
-
 export interface SpmvImplementation {
   readonly id: string;
   readonly takes: string;
@@ -397,7 +395,6 @@ const ell: Launcher = (device, matrix, missFraction) => {
       balancing: 'none',
       blockThreads: ELL_BLOCK_THREADS,
       launch: ONE_EACH,
-      // A separate launch sets the results to zero, since the pieces are added to them.
       further: pieces > 1 ? 1 : 0,
     },
   ];
@@ -475,7 +472,7 @@ const groupOfRows: Launcher = ({ threadGroupWidth }, matrix, missFraction) => [
   },
 ];
 
-/** Rows and non-zeros per thread of the merge path, and threads per block, as in loops (merge_path_flat.cuh). */
+/** Rows and non-zeros of a merge-path thread, and threads per block, as in the loops library (merge_path_flat.cuh). */
 const MERGE_ITEMS = 5;
 const MERGE_BLOCK_THREADS = 128;
 
