@@ -68,8 +68,6 @@ import { createTuner, type KnownDesign, type TuningEstimate, type TuningSpace } 
 import { simulateDesign, simulateTimeline, type SimulationOptions } from './simulate/simulate-design.ts';
 import type { SimulatedDistribution } from './domain/simulation.ts';
 
-/** The tasks of the pool. No other file knows the worker's side of Piscina. */
-
 if (workerData instanceof Int32Array) shareSteps(viewSteps(workerData, threadId));
 
 /** Maximum number of plans whose tables are kept, for chunks of a sweep and explanations of a run. */
@@ -97,7 +95,6 @@ function getAdvisor(plan: SweepPlan, key: string): Predictor {
   return kept(predictors, MAX_ADVISORS, plan.id, () => createPredictor(withKnownLengths(plan), caches));
 }
 
-/** @param key the key of a plan that was made for advice; undefined for other plans */
 const findPredictor = (plan: SweepPlan, key: string | undefined): Predictor =>
   key === undefined ? getPredictor(plan) : getAdvisor(plan, key);
 
@@ -140,7 +137,6 @@ interface PredictOutput {
   readonly best: { readonly timeMs: number; readonly designIndex: number } | null;
 }
 
-/** A call is fastest if its ranges need the same tables. */
 export function predict({ plan, ranges }: OfPlan<{ ranges: readonly DesignRange[] }>): PredictOutput {
   const predictor = getPredictor(plan);
   const chunks = predictRanges(predictor, ranges);
@@ -238,7 +234,6 @@ export function vary(
 
 const createTaskCaches = (): Caches => createCaches(createBudget(TASK_BYTES));
 
-/** Shares the cached laws of the unchanged plan, unless the change affects the lengths. */
 function changedPredictor(plan: SweepPlan, key: string, change: InputChange): Predictor {
   const own = getAdvisor(plan, key);
   return createPredictor(changedPlan(own.plan, change), changesLengths(change) ? createTaskCaches() : own.caches);
@@ -248,7 +243,7 @@ export function draw(
   task: OfAdvice<{ designs: Uint32Array; unknown: Unknown; draws: readonly Draw[] }>,
 ): readonly Float64Array[] {
   const { plan, key, designs, unknown, draws } = task;
-  // A draw has its own set-ups, whose laws are useless afterwards. So these laws get separate caches.
+  // Each draw has other setups, whose laws are useless afterwards. So these laws get separate caches.
   const caches = createTaskCaches();
   const own = getAdvisor(plan, key).plan;
   return draws.map((one, at) =>
@@ -325,7 +320,6 @@ export function unitLengths({
   seed,
 }: Task<{
   law: LengthLaw;
-  /** The lengths in order; if there are more units than lengths, the order is repeated. */
   order: Float64Array | null;
   units: number;
   part: number;

@@ -197,7 +197,7 @@ export function createProcess({ axes, line, interaction }: Field, widths: Widths
   }));
   const [smooth, own, slope] = [SMOOTH, OWN, LINE].map((at) => Math.exp(2 * widths[at]));
   const known: number[] = [];
-  /** Rows of the Cholesky factor, extended to all designs. Its diagonal includes noise and e. */
+  /** Rows of the Cholesky factor, extended to all designs. Its diagonal, with noise and e, is in `pivots`. */
   const rows: Float64Array[] = [];
   const pivots: number[] = [];
   const spread = line.map((value) => smooth + COMMON + slope * value * value);

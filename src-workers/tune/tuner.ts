@@ -86,7 +86,7 @@ const DRAWN = 20;
 const GROWTH = 1.2;
 /** Maximum number of measurements in a fit: half of them the fastest, the others evenly among the rest. */
 const MAX_FITTED = 160;
-/** The w of `process.ts`. With 1, as in most tuners, the measured convolutions need many times as many measurements. */
+/** The w of `process.ts`. With 1, as in most tuners, the bench's convolutions take many times as many measurements. */
 const INTERACTION = 0.6;
 /** Predictions are rounded to this many values when they serve as a coordinate. */
 const LEVELS = 48;
@@ -253,7 +253,6 @@ function spreadOver(field: Field, order: Int32Array, byPrediction: Int32Array | 
 const distance = ({ axes }: Field, one: number, other: number): number =>
   axes.reduce((sum, { codes, size, apart }) => sum + apart[codes[one] * size + codes[other]], 0);
 
-/** Returns the design that is farthest from all taken ones, or null if none is left. */
 function farthest(field: Field, among: ArrayLike<number>, taken: ReadonlySet<number>): number | null {
   let [found, most]: [number | null, number] = [null, -1];
   for (const design of Array.from(among)) {
@@ -265,7 +264,6 @@ function farthest(field: Field, among: ArrayLike<number>, taken: ReadonlySet<num
   return found;
 }
 
-/** Returns the design with the greatest expected improvement, the first of several equal ones. */
 function mostImproving(
   designs: Int32Array,
   bound: number,
