@@ -29,7 +29,6 @@ export function emptyColumns(count: number): RunColumns {
   return { ...columns, count, designs: null };
 }
 
-/** Returns the bytes of designs `first` … `first + count − 1` of a column, as a view. */
 export function columnBytes(columns: PredictionColumns, name: ColumnName, first: number, count: number): Uint8Array {
   const column = columns[name];
   const width = column.BYTES_PER_ELEMENT;

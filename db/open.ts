@@ -198,7 +198,7 @@ function writable(path: string): boolean {
   }
 }
 
-/** Saves the names of invalid reasons for people who read the file with other tools. Names of newer versions stay. */
+/** Saves the names of invalid reasons for people who use other tools. Names that newer versions added stay. */
 function nameInvalidReasons(db: Database.Database): void {
   const stored = db
     .prepare<[], { code: number; name: string; description: string }>('SELECT * FROM invalid_reasons')

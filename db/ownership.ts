@@ -56,7 +56,6 @@ export function openOwnership({ all, get, run, write }: Statements) {
       if (!get(`SELECT 1 FROM runs WHERE owner_token = ? AND state = 'running'`, token)) return;
       run('UPDATE owners SET heartbeat_at = ? WHERE token = ?', now(), token);
     },
-    /** Marks the running runs of dead owners as interrupted, and counts them. */
     markInterrupted(): number {
       // Dead owners are rare, so the lock is taken only if there are any.
       const others = (): OwnerRow[] => all<OwnerRow>('SELECT * FROM owners WHERE token <> ?', token).filter(isGone);

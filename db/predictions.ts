@@ -70,7 +70,6 @@ function openPacked(db: Database) {
     'SELECT first_design, name, data FROM run_columns WHERE run_id = ?',
   );
 
-  /** @param at position of the chunk in `columns` */
   function insert(runId: number, columns: PredictionColumns, at: number, { firstDesign, count }: CommittedChunk): void {
     for (const name of COLUMN_NAMES) insertColumn.run(runId, firstDesign, name, columnBytes(columns, name, at, count));
     insertColumn.run(runId, firstDesign, DIGEST, computeDigest(columns, at, count));

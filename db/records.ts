@@ -69,7 +69,7 @@ export interface RunSummary {
 export interface KeptDesigns {
   readonly wanted: number;
   readonly predicted: number | null;
-  /** The recommended design. It is saved if the kept designs may lack it, because too many are nearly equal. */
+  /** The recommended design, saved only if the kept designs may lack it because too many are nearly equal. */
   readonly picked: number | null;
 }
 

@@ -64,7 +64,7 @@ export interface Store {
   /** Moves all given runs to the bin, or none. Fails with `conflict` if one of them is running. */
   deleteRuns(runIds: readonly number[]): Result<null>;
   restoreRuns(runIds: readonly number[]): Result<null>;
-  /** Removes runs and studies for good that were deleted before the given time (ISO 8601; now by default). */
+  /** Removes for good the runs and studies that were deleted before a time (ISO 8601; default: now). */
   purgeDeleted(before?: string): Result<{ readonly runs: number; readonly studies: number }>;
 
   /** Missing or wrong packed columns are rebuilt from the rows. */
@@ -83,7 +83,7 @@ export interface Store {
   listDevices(): Result<readonly Device[]>;
 
   saveWorkload(record: WorkloadRecord): Result<null>;
-  /** Returns `null` if there is no such workload. This is not a failure, because the table is only a cache. */
+  /** Returns `null` if there is no such workload, because the table is only a cache. */
   getWorkload(hash: string): Result<WorkloadRecord | null>;
 
   saveSetting(key: string, value: unknown): Result<null>;

@@ -23,7 +23,6 @@ export interface OpenStore {
   close(): void;
 }
 
-/** Opens a store on the calling thread. Fails with `storage` as `openDatabase` does. */
 export function openStore(options: OpenOptions): Result<OpenStore> {
   const opened = openDatabase(options);
   return opened.ok ? attempt(options.file, () => storeOn(opened.value, options.file)) : opened;
