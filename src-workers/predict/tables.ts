@@ -188,7 +188,7 @@ export interface DepthOfDesign {
   readonly means: DepthMeans;
   /** Mean units per slot of the design divided by the mean for which `means` was computed. */
   readonly scale: number;
-  /** The law of the blocks; `null` if the units have a given order. */
+  /** The law of the blocks; `null` if their units are listed in a given order. */
   readonly laws: DepthLaws | null;
   /** The law of the blocks whose slots have one unit less; `null` if all blocks have the same number of units. */
   readonly shorter: DepthLaws | null;

@@ -10,7 +10,7 @@ import { getOrMake } from '../../numeric/kept.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { sumLongest, type Dealing, type UnitOrder } from './deal.ts';
 
-/** Number of groups with the longest units of an order. Their blocks are always in a sample. */
+/** Number of groups with the longest units of an order. Their blocks are added to a sample. */
 const LONGEST_GROUPS = 8;
 
 /** Balancings that keep a given order, at least in part: a window keeps its set of units, a bucket their order. */

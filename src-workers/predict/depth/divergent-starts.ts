@@ -128,7 +128,7 @@ function computeReach(laws: readonly LengthLaw[], counts: readonly number[]): nu
   return Math.min(longest, mean + SUM_REACH * Math.sqrt(variance)) + 1;
 }
 
-/** 1 + Σ 1 − (1 − a(t))ⁿ over all t > 0, for the expected starts a(t) of a lane (even entries of `starts`). */
+/** 1 + Σ (1 − (1 − a(t))ⁿ) over all t > 0, for the expected starts a(t) of a lane (even entries of `starts`). */
 function countStarts(starts: Float64Array, sizes: readonly number[], step: number): number[] {
   const sums = sizes.map(() => 1);
   for (let t = 2; t < starts.length; t += 2) {
