@@ -300,7 +300,9 @@ const perRow =
 /** If each row gets a thread group, Ginkgo launches at most this many times as many groups as can run at once. */
 const CLASSICAL_OVERSUBSCRIPTION = 32;
 
-/** Each row gets as many threads as the longest row can use. A block takes several rows if blocks would be too many. */
+/**
+ * Each row gets as many threads as the longest row can use. A block takes several rows if the grid would be too large.
+ */
 const groupPerRow: Launcher = (device, matrix, missFraction) => {
   const { threadGroupWidth: width } = device;
   const threadsPerUnit = powerOfTwoWithin(matrix.max, width);

@@ -24,12 +24,12 @@ export interface TieTable {
   readonly placeOf: Uint16Array;
   /** The device (its position) and the kind of implementation of each place. */
   readonly kinds: readonly { readonly device: number; readonly kind: ImplementationKind }[];
-  /** The largest difference of tied times divided by the shorter, by the places of the faster and the slower design. */
+  /** By places of the faster and the slower design: the largest difference of tied times, divided by the shorter. */
   readonly fractions: Float64Array;
   readonly places: number;
 }
 
-/** @param fraction returns the largest tied time divided by the fastest, minus 1, for a faster design at `best` */
+/** @param fraction returns by which fraction the time at `other` may exceed that at `best` if the two are tied */
 export function tieTable(axes: SpaceAxes, fraction: (best: TiePlace, other: TiePlace) => number): TieTable {
   const counts = axisCounts(axes);
   const families = productOf(counts.slice(0, AXIS.launch));

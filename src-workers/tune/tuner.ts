@@ -72,7 +72,7 @@ export interface Tuner {
 }
 
 const SPREAD = 12;
-/** How many spread designs, at the start, come from the best predictions only. */
+/** Number of spread designs, at the start, that come from the best predictions only. */
 const SPREAD_BY_PREDICTION = 4;
 /** One in this number of designs counts among the best predictions, and at least `LEAST_BEST` designs do. */
 const BEST_SHARE = 50;

@@ -14,7 +14,7 @@ import { computeWindowSteps } from '../depth/window.ts';
 import { readSorted, type SortedOrder } from '../dealing/order.ts';
 import { computeAllBlocks, canListBlocks, sampleBlocks } from '../dealing/sample.ts';
 
-/** Maximum number of groups of a launch in a given order that is played block by block. */
+/** Launches in a given order up to this many groups are always played block by block (half as many if flattened). */
 const PLAYED_GROUPS = 2 ** 13;
 /** Block orders over which a wave of sorted or bucketed units is averaged: an order and its reverse. */
 const BLOCK_ORDERS = 2;
@@ -34,9 +34,9 @@ export interface DealtLaunch {
   readonly groupsPerBlock: number;
   /** All blocks in one or two equally likely orders of their starts; empty for a law and for `inOrder`. */
   readonly placed: readonly PlacedBlocks[];
-  /** Blocks of units in a given order that start in that order; `null` if they start in random order. */
+  /** Listed blocks that start in a given order; otherwise `null`. */
   readonly inOrder: ListedBlocks | null;
-  /** Means over groups with one unit per slot in a given order; `null` for sorted units, whose law has the means. */
+  /** As in `GivenLaunch`; `null` for sorted units, whose law has the means. */
   readonly means: DepthMeans | null;
   /** Survival functions of the blocks' lives; `null` until `makeDealtBlockLaw` makes them for listed blocks. */
   steps: StepLaws | null;

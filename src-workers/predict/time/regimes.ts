@@ -23,7 +23,7 @@ export interface TimedLaunch extends Wave {
   readonly shorter: Residency | null;
   /** Blocks at the start that have more units; below 1, the share of the first block's slots. */
   readonly fullerBlocks: number;
-  /** Mean number of units that a lane fetches from a shared counter; otherwise 0. */
+  /** Mean number of times that a lane fetches from the shared counter; 0 without dynamic fetch. */
   readonly fetchedUnits: number;
 }
 
