@@ -102,5 +102,5 @@ it('supports that are too large are refused quickly', () => {
     laws.lognormalLaw(30, 1),
     laws.binomialLaw(2 ** 50, 0.5),
   ])
-    expect(law).toFail(null, /possible lengths exceed the limit of 1000000/);
+    expect(law).toFail(null, /lengths are possible; the limit is 1000000/);
 });

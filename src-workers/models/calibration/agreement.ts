@@ -42,16 +42,15 @@ export interface AxisResiduals {
    * doi:10.1073/pnas.21.9.554); `null` if every value has one design, or if all residuals are equal.
    */
   readonly explained: number | null;
-  /** Numbers in ascending order, texts in the order of their first occurrence. */
   readonly values: readonly AxisValueResiduals[];
 }
 
-/** The agreement of predicted with measured times. Errors are |predicted/measured − 1|. */
+/** Errors are |scale · predicted / measured − 1|, with scale 1 in `unscaled`. */
 export interface Agreement {
   readonly designs: number;
   readonly spearman: Estimate;
   readonly kendall: Estimate;
-  /** Median of measured/predicted: the best single factor to scale the predictions. */
+  /** Median of measured/predicted, by which the predictions are scaled. */
   readonly scale: Estimate;
   readonly medianError: Estimate;
   readonly p95Error: Estimate;
@@ -65,7 +64,6 @@ export interface Agreement {
 
 export interface AgreementOptions {
   readonly uniform: UniformSource;
-  /** Lengths of shortlists. A length above the number of designs is ignored. */
   readonly shortlists?: readonly number[];
 }
 
@@ -73,7 +71,7 @@ const SHORTLISTS = [1, 2, 5, 10, 20];
 /** With fewer designs, resampling cannot show the spread. */
 const MIN_BOOTSTRAP = 8;
 const RESAMPLES = 1000;
-/** Maximum number of designs drawn in all resamples. Many designs have narrow intervals with fewer resamples. */
+/** Limit of resamples × designs, for speed. It never leads to fewer resamples than `MIN_RESAMPLES`. */
 const MAX_DRAWN = 400_000;
 const MIN_RESAMPLES = 100;
 

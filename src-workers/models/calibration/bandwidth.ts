@@ -16,10 +16,7 @@ export interface BandwidthCalibration {
   readonly saturatingCores: number;
 }
 
-/**
- * Computes BW_i (Langguth, Cai, Trotter) for every number of cores: medians, interpolated where none were measured.
- * @returns `bad-input` without a measurement of one core, which β needs, or if a bandwidth is not positive
- */
+/** Computes BW_i (Langguth, Cai, Trotter) by medians. Numbers of cores without a measurement are interpolated. */
 export function calibrateBandwidth(measured: readonly MeasuredBandwidth[]): Result<BandwidthCalibration> {
   const bad = measured.find(
     ({ cores, bandwidthGbS }) =>

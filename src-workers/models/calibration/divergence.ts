@@ -6,13 +6,12 @@ import { runLoops, type LoopKernel } from '../divergence/figures.ts';
 /** Time of a thread group in which n lanes leave the loop separately (Bialas, Strzelecki 2015, arXiv:1504.01650). */
 export interface DivergentRun {
   readonly loops: LoopKernel;
-  /** n, 0 … 31. */
   readonly divergentLanes: number;
   readonly cycles: number;
 }
 
 export interface DivergenceFit {
-  /** Cycles of the run without divergence, by kernel; `null` if it was not measured. */
+  /** Cycles of the run without divergence, by kernel; `null` if that kernel was not measured. */
   readonly baseCycles: Readonly<Record<LoopKernel, number | null>>;
   readonly cyclesPerDivergentBranch: number;
   readonly branchStandardError: number | null;
@@ -26,8 +25,7 @@ const SPILL_SIGNIFICANCE = 4;
 
 /**
  * Fits cycles = base + a·(divergent branches) + s·(spills) by least squares, with the counts of the emulated
- * reconvergence stack. A step s that could be chance is omitted: the device then has no reconvergence stack.
- * @returns `bad-input` with fewer than 4 runs, fewer than two numbers of lanes, or cycles that are not numbers
+ * reconvergence stack. A step s that could be chance is omitted.
  */
 export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceFit> {
   const bad = runs.findIndex(

@@ -48,9 +48,9 @@ const HUBER_DEVIATIONS = 1.345;
 /** The standard deviation that the first fit assumes, because it has no residuals yet; ln units. */
 const FIRST_HUBER = 0.2;
 const ROUNDS = 3;
-/** Deviations below 0.01 % have no effect. */
+/** A smaller standard deviation of the residuals counts as 0.01 %. */
 const MIN_DEVIATION = 1e-4;
-/** The 95 % quantile of χ² with one degree of freedom: the largest cost of holding a parameter at its initial value. */
+/** The 95 % quantile of χ² with one degree of freedom: holding a parameter may raise 2 · cost / variance by this. */
 const HOLD_COST = 3.841459;
 
 /** Two more designs than parameters, so that the fit can be judged. */
@@ -62,7 +62,6 @@ export function minDesigns(parameters: number): number {
  * Fits ln(predicted) to ln(measured) by Huber's loss, with Levenberg–Marquardt in bounded coordinates from every start.
  * Parameters that the data do not determine are held at their initial values, beginning with the last one.
  * @param included designs to fit; all if omitted
- * @returns `bad-input` if there are too few designs, or a measured or predicted time is not positive
  */
 export function fitParameters(problem: FitProblem, included?: readonly boolean[]): Result<FittedParameters> {
   const checked = checkProblem(problem, included);
@@ -113,7 +112,7 @@ export function fitParameters(problem: FitProblem, included?: readonly boolean[]
   });
 }
 
-/** Predicts each design's time, ms, by a fit without its random fold; 2 ≤ `folds` ≤ number of designs. */
+/** Predicts each design's time, ms, by a fit to all random folds except its own; 2 ≤ `folds` ≤ number of designs. */
 export function heldOutPredictions(problem: FitProblem, folds: number, uniform: UniformSource): Result<Float64Array> {
   const n = problem.measuredMs.length;
   const fold = dealFolds(n, folds, uniform);
@@ -137,7 +136,6 @@ export function dealFolds(count: number, folds: number, uniform: UniformSource):
   return fold;
 }
 
-/** @param predictedMs,measuredMs same length ≥ 1, positive */
 export function calibrationFigures(predictedMs: Float64Array, measuredMs: Float64Array): CalibrationFigures {
   const errors = predictedMs.map((time, i) => Math.abs(time / measuredMs[i] - 1)).sort();
   const correlation = spearman(predictedMs, measuredMs);
@@ -336,7 +334,7 @@ function standardErrors(problem: FitProblem, fit: Fit, free: readonly boolean[],
   const residualVariance = Math.max(variance(fit, loss, free), MIN_DEVIATION ** 2);
   const errors = problem.parameters.map((_, j) => (free[j] ? Infinity : 0));
   const active = errors.map((_, j) => j).filter((j) => free[j] && normal[j][j] > 0);
-  // A pivot near 0 then shows a combination of other parameters, whatever their units, because the diagonal is 1.
+  // With a diagonal of 1, a pivot near 0 shows a combination of other parameters, whatever their units.
   const scaled = active.map((i) => active.map((j) => normal[i][j] / Math.sqrt(normal[i][i] * normal[j][j])));
   active.forEach((j, at) => {
     const unit = active.map((_, i) => (i === at ? 1 : 0));

@@ -23,7 +23,7 @@ export interface RepeatsSummary {
   readonly minNs: number;
   readonly maxNs: number;
   readonly outliers: readonly number[];
-  /** Number of repeats at the start that were slower than the second half: above 0, more warm-up was needed. */
+  /** Number of repeats at the start that were slower than the second half. Above 0, longer warm-up was needed. */
   readonly slowStarts: number;
   readonly drift: Trend | null;
   readonly warnings: readonly RepeatWarning[];
@@ -55,11 +55,7 @@ const TREND_SIGNIFICANCE = 0.01;
 const MIN_TREND = 6;
 const MIN_STEADY = 6;
 
-/**
- * @param timesNs times of all launches in order, including warm-ups
- * @param warmUp whether each launch was a warm-up; same length
- * @returns `bad-input` if lengths differ, a time is negative or not a number, or no launch counts
- */
+/** @param timesNs times of all launches in order, including warm-ups */
 export function summariseRepeats(timesNs: ArrayLike<number>, warmUp: ArrayLike<boolean>): Result<RepeatsSummary> {
   if (warmUp.length !== timesNs.length)
     return badInput(

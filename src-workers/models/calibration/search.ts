@@ -17,7 +17,6 @@ function meanOfLeast(count: number, draws: number, value: (i: number) => number)
 /**
  * Computes how much the best of `draws` random measurements is expected to exceed the best of all.
  * @param sorted ascending, at least `draws` values
- * @param draws integer ≥ 1
  * @param known the best value so far; a worse draw does not replace it
  */
 export function expectedExcess(sorted: Float64Array, draws: number, known = Infinity): number {

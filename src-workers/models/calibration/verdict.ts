@@ -9,7 +9,6 @@ export const MIN_VERDICT_REPEATS = 7;
 /**
  * Compares the medians of the repeats of two measurements. Each median has an interval by order statistics (Hoefler and
  * Belli, SC 2015, doi:10.1145/2807591.2807644), and the quotients of the limits bound the ratio.
- * @param beforeMs,afterMs at least one time each, in any order, ≥ 0
  * @param threshold relative difference that does not count, ≥ 0; it should exceed the variation between sessions
  */
 export function compareTimes(beforeMs: readonly number[], afterMs: readonly number[], threshold: number): TimeRatio {

@@ -1,6 +1,5 @@
 import type { CpuDevice } from '../../domain/device.ts';
 
-/** β and ρ of a machine. */
 export type MemorySystem = Pick<CpuDevice, 'singleCoreBandwidthGbS' | 'fullBandwidthGbS'>;
 
 /** Bandwidth by active cores, GB/s: entry i is BW_i, entry 0 is 0. Length: cores + 1. */

@@ -1,6 +1,6 @@
 /**
  * Figures as printed in Langguth, Cai, Trotter, "Modelling Load Imbalance in Shared Memory Multicore Systems", slides:
- * ten CPUs, and the measured and predicted bandwidth of two unbalanced workloads, GB/s (10⁹ bytes).
+ * ten CPUs, and in their order the measured and predicted bandwidth of two unbalanced workloads, GB/s.
  */
 
 export interface PublishedCpu {
@@ -11,12 +11,10 @@ export interface PublishedCpu {
   readonly kneeCores: number;
 }
 
-/** A predicted bandwidth, GB/s, and its printed error against the measurement, %. */
 export type PublishedPrediction = readonly [bandwidthGbS: number, errorPercent: number];
 
 // prettier-ignore
 export const LANGGUTH_CPUS: readonly PublishedCpu[] = ([
-  // The columns are: CPU, cores, β, ρ, K.
   ['AMD Epyc 7302P (Rome)', 16, 22.83, 90.91, 5],
   ['AMD Epyc 7413 (Milan)', 24, 31.83, 102.58, 4],
   ['AMD Epyc 7601 (Naples)', 32, 18.15, 85.42, 5],
@@ -31,10 +29,8 @@ export const LANGGUTH_CPUS: readonly PublishedCpu[] = ([
   cpu, cores, singleCoreBandwidthGbS, fullBandwidthGbS, kneeCores,
 }));
 
-/** The rows have the order of `LANGGUTH_CPUS`. */
 // prettier-ignore
 export const LANGGUTH_TRIANGULAR = ([
-  // The columns are: measured, full contention, no contention, no imbalance, two-phase, staircase, share of phase 1.
   [60.24, [46.92, -22], [188.53, 213], [90.91, 51], [83.16, 41], [57.26, -5], 91.3],
   [88.21, [52.38, -41], [390.03, 342], [102.58, 16], [100.25, 14], [91.06, 3], 96.7],
   [66.9, [43.39, -35], [295.02, 341], [85.42, 28], [83.02, 24], [72.1, 8], 96.4],
@@ -49,10 +45,8 @@ export const LANGGUTH_TRIANGULAR = ([
   measuredGbS, fullContention, noContention, noImbalance, twoPhase, staircase, phase1Percent,
 }));
 
-/** The rows have the order of `LANGGUTH_CPUS`. */
 // prettier-ignore
 export const LANGGUTH_AMDAHL = ([
-  // The columns are: measured, full contention, no contention, no imbalance, two-phase.
   [33.07, [10.69, -67.66], [42.97, 29.94], [90.91, 174.89], [36.49, 10.35]],
   [43.52, [8.21, -81.15], [61.1, 40.4], [102.58, 135.69], [48.58, 11.62]],
   [22.46, [5.18, -76.95], [35.2, 56.72], [85.42, 280.3], [29.94, 33.29]],

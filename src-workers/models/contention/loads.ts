@@ -1,24 +1,15 @@
-/**
- * The loads of a dense triangular matrix with equally many rows per processor: processor i of P gets ∝ 2i − 1.
- * @returns array of length `cores`, ascending, with the sum `totalBytes`
- */
+/** Loads of a dense triangular matrix with equally many rows per processor: processor i of P gets ∝ 2i − 1. */
 export function triangularLoads(totalBytes: number, cores: number): Float64Array {
   return Float64Array.from({ length: cores }, (_, i) => ((2 * i + 1) * totalBytes) / cores ** 2);
 }
 
-/**
- * The loads of Amdahl's law, if half of the work is serial: M₁ = (P + 1)·S, and S = ΣM/(2P) on each other processor.
- * @returns array of length `cores`, the large load first, with the sum `totalBytes`
- */
+/** Loads of Amdahl's law with half of the work serial: M₁ = (P + 1)·S, and S = ΣM/(2P) on each other processor. */
 export function amdahlLoads(totalBytes: number, cores: number): Float64Array {
   const share = totalBytes / (2 * cores);
   return Float64Array.from({ length: cores }, (_, i) => (i === 0 ? (cores + 1) * share : share));
 }
 
-/**
- * The loads if an indivisible task has a core of its own, and other work is spread evenly over the other cores.
- * @returns array of length `cores`; a single core gets everything
- */
+/** Loads if an indivisible task has a core of its own, and other work is spread evenly over the other cores. */
 export function indivisibleTaskLoads(taskBytes: number, restBytes: number, cores: number): Float64Array {
   if (cores === 1) return Float64Array.of(taskBytes + restBytes);
   return Float64Array.from({ length: cores }, (_, i) => (i === 0 ? taskBytes : restBytes / (cores - 1)));

@@ -37,7 +37,7 @@ export function findRegime(memory: MemorySystem, cores: number, imbalance: numbe
   return { ...best!, phase2Fraction: phases.phase2Ms / phases.timeMs };
 }
 
-/** Relative difference of equally close models, so that rounding does not decide between them. */
+/** Models are equally close up to this difference of |ln(ratio)|, so that rounding does not decide between them. */
 const TIE = 1e-12;
 
 export interface RegimeMap {

@@ -20,12 +20,11 @@ const table = makeTables(
   'Langguth, Cai, Trotter, Modelling Load Imbalance in Shared Memory Multicore Systems, slides, Simula',
 );
 
-/** β, ρ and most results are printed to 0.01 GB/s. */
+/** Relative. β, ρ and most results are printed to 0.01 GB/s. */
 const BANDWIDTH_TOLERANCE = 0.001;
 
 /** Half a unit of the last printed digit, plus the effect of rounding the measurement. */
 const TRIANGULAR_ERROR_TOLERANCE_POINTS = 0.6;
-/** Half a unit of the last digit, plus 0.005 of 20 GB/s (rounding the measurement) for predictions 6 times as large. */
 const AMDAHL_ERROR_TOLERANCE_POINTS = 0.2;
 /** Half a unit of the last printed digit (0.1 points), plus the effect of rounding β and ρ. */
 const PHASE_TOLERANCE_POINTS = 0.06;
@@ -64,7 +63,6 @@ function makeRows(
   return LANGGUTH_CPUS.map((cpu, i) => reproductionRow(cpu.cpu, paper(i), ours(cpu), tolerance, errorKind));
 }
 
-/** Makes the rows for the printed errors of one column, in points, with our prediction and the printed measurement. */
 function errorRows(
   what: string,
   ours: (cpu: PublishedCpu) => number,

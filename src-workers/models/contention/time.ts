@@ -17,8 +17,7 @@ export interface ContentionStep {
 /**
  * Computes the staircase: while i cores are active, each moves data at BW_i/i, and the core with the least remaining
  * work stops first. Source: Thune, Reinemo, Skeie, Cai, IEEE Trans. Parallel Distrib. Syst. 34 (2023).
- * @param curve bandwidth by active cores; throws `RangeError` if it is shorter than the number of loads
- * @returns the steps in order of time, without empty ones; no steps if there is no work
+ * @param curve bandwidth by active cores; throws `RangeError` if it covers fewer cores than there are loads
  */
 export function staircaseSteps(curve: BandwidthCurve, loadBytes: Float64Array): ContentionStep[] {
   if (curve.length <= loadBytes.length) {
@@ -78,7 +77,6 @@ export function effectiveBandwidthGbS(loadBytes: Float64Array, timeMs: number): 
   return totalLoad(loadBytes) / (timeMs * 1e6);
 }
 
-/** The models, from the least to the most accurate. */
 export const CONTENTION_MODELS = [
   { id: 'no-imbalance', label: 'No imbalance', formula: 'ΣM/ρ' },
   { id: 'no-contention', label: 'No contention', formula: 'M₁/β' },

@@ -3,8 +3,6 @@ import { runCycles, STACK_COSTS, type StackCosts } from './costs.ts';
 import { runProgram, type StackRun } from './emulator.ts';
 import { DOUBLE_LOOP, loopLimits, SINGLE_LOOP, STACK_LANES } from './program.ts';
 
-/** Figures 3–5 of Bialas, Strzelecki 2015 need one run, the other figures all 32. */
-
 export type LoopKernel = 'single' | 'double';
 
 /** @param divergentLanes n of Table I, 0 … 31 */

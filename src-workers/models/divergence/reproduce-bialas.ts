@@ -17,7 +17,6 @@ const table = makeTables(
 /** The summary says "about 20 %", so values between 17.5 and 22.5 pass. */
 const OVERHEAD_TOLERANCE_POINTS = 2.5;
 
-/** The slope of the least-squares line through (0, y₀), (1, y₁), … */
 function slope(values: readonly number[]): number {
   const middle = (values.length - 1) / 2;
   const height = mean(values);

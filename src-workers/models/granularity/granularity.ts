@@ -4,11 +4,11 @@ import { lossMoments } from '../imbalance/closed-form.ts';
 export interface GranularityRow {
   readonly threadsPerUnit: number;
   readonly unitsPerGroup: number;
-  /** E[longest unit of a group], iterations of the threads that share it. */
+  /** E[longest unit of a group], iterations. */
   readonly depth: number;
   readonly meanLoss: number;
   readonly aggregateLoss: number;
-  /** Lane iterations per iteration of work, by mean and by aggregate loss; 1 on a device without lockstep. */
+  /** Lane iterations per iteration of work, by mean and by aggregate loss. */
   readonly laneCostMean: number;
   readonly laneCostAggregate: number;
 }
@@ -26,8 +26,6 @@ export function costFactor(threadsPerUnit: number, serialFraction: number, coope
 /**
  * Computes the lane cost loss(n)·u·φ(u), n = ω/u, for every power of two u up to the thread-group width ω.
  * @param law iterations of one lane between two lockstep points
- * @param threadGroupWidth ω, a power of two; a RangeError otherwise
- * @returns rows by ascending threads per unit
  */
 export function granularityCurve(
   law: LengthLaw,

@@ -5,11 +5,11 @@ import { lossDistribution, lossDistributionCost, requireGroupSize, type LossDist
 
 /** Number of bins for the logarithm of the loss, which lies between 0 and ln n. */
 const LOG_BINS = 2 ** 16;
-/** Neglected probability that a sum lies beyond one end of its window, or that no unit has a counted length. */
+/** Neglected probability that a sum is beyond an end of its window, or that all units are too short to be counted. */
 const EXCLUDED = 1e-13;
 /** The rounding noise of the transform. Smaller probabilities count as 0. */
 const NOISE = 1e-17;
-/** All lengths are handled together up to this many transform points × lengths, which take about 30 ns each. */
+/** Up to this many transform points × lengths (about 30 ns for each product), all lengths are handled together. */
 const WHOLE_BUDGET = 5e6;
 /** The same limit for one octave. */
 const OCTAVE_BUDGET = 1.2e6;
@@ -31,12 +31,11 @@ export function affordableLossDistribution(law: LengthLaw, n: number): LossDistr
 /**
  * Computes the distribution of the loss in 65,536 logarithmic bins. The loss of a bin is the mean of its outcomes.
  *
- * P(longest ≤ a, sum = x) is the n-th power of a discrete Fourier transform (Eq. 9, Swatman et al. 2022,
+ * P(longest ≤ a, sum = x) comes from the n-th power of a discrete Fourier transform (Eq. 9, Swatman et al. 2022,
  * doi:10.1109/MASCOTS56607.2022.00026). The differences between successive a are the joint law of longest and sum
  * (Eq. 10), each with an absolute error below 1e-15. If the lengths span too wide a range, they are handled octave by
  * octave, each on the finest lattice that the budget allows. `resolution` is then the largest lattice step relative to
  * the longest unit, or the bin width if that is larger.
- * @param n integer ≥ 1; a RangeError otherwise
  */
 export function binnedLossDistribution(law: LengthLaw, n: number): LossDistribution {
   requireGroupSize(n);
@@ -60,7 +59,7 @@ export function binnedLossDistribution(law: LengthLaw, n: number): LossDistribut
     const shorter = { support: support.subarray(0, end), probability: probability.subarray(0, end) };
     const longest = support[end - 1];
     const window = sumWindow(coarsened(shorter, ownStep), n, EXCLUDED);
-    // If all lengths fit, one panel covers them. Otherwise the upper octave gets a coarser lattice.
+    // One panel covers all lengths if they fit the budget, otherwise the upper octave, on a coarser lattice if needed.
     let start = 0;
     while (start < end && maximumBelow(start + 1) <= EXCLUDED) start++;
     let step = ownStep;
@@ -123,7 +122,7 @@ interface Panel {
   readonly expected: number;
 }
 
-/** The Chernoff windows of the reduced law are valid for the original, because spreading raises the moments. */
+/** The Chernoff windows of the coarsened law are valid for the original, because spreading raises the moments. */
 function coarsened(masses: Masses, step: number): Masses {
   const { support } = masses;
   const cells = (support[support.length - 1] - support[0]) / step;
@@ -131,7 +130,7 @@ function coarsened(masses: Masses, step: number): Masses {
   return spreadOnLattice(masses, support[0], step * Math.ceil(cells / WINDOW_POINTS));
 }
 
-/** Each length moves by less than a step; all together move further with probability ≤ `EXCLUDED` (Hoeffding). */
+/** A length moves by less than a step. The sum moves further than `reach` with probability ≤ `EXCLUDED` (Hoeffding). */
 function widened(window: Panel['window'], n: number, step: number): Panel['window'] {
   const reach = step * Math.min(n, Math.sqrt((-n * Math.log(EXCLUDED)) / 2));
   return { low: window.low - reach, high: window.high + reach };
@@ -163,7 +162,7 @@ function addPanel(bins: LogBins, panel: Panel): void {
   const im = new Float64Array(half + 1);
   const powerRe = new Float64Array(half + 1);
   const powerIm = new Float64Array(half + 1);
-  // Each transform serves two values of the longest length, as the real and the imaginary part of the sums.
+  // Each transform handles two longest lengths: one in the real part, the other in the imaginary part.
   const packed = new Float64Array(2 * size);
   const sums = new Float64Array(2 * size);
   const panelMass = new Float64Array(LOG_BINS);
@@ -240,7 +239,7 @@ function raise(
     let baseRe = re[k];
     let baseIm = im[k];
     let rest = n;
-    // The base is squared up to the lowest bit of n, where the product begins. A power of two needs no further steps.
+    // Squares the base up to the lowest set bit of n, where the product begins. A power of two is then done.
     for (; (rest & 1) === 0; rest >>>= 1) {
       const t = baseRe * baseRe - baseIm * baseIm;
       baseIm = 2 * baseRe * baseIm;

@@ -23,7 +23,7 @@ interface LogRule {
   readonly weights: readonly number[];
 }
 
-/** Up to this s·S, the Gauss rule replaces the trapezoidal rule. Six of its nodes are then exact to 1e-12. */
+/** Up to this s·S, the Gauss rule replaces the trapezoidal rule. With six nodes, its error is then 1e-12. */
 const TAIL_REACH = 2;
 
 /** The error of a mean is below 1e-12. */
@@ -59,14 +59,11 @@ export const QUICK_RULE: LogRule = {
  *
  * The trapezoidal rule in log s has a relative error of 2|Γ(1 + 2πi/h)| (times 2π/h for the second moment) for every
  * exponential. So 2e-13 of the mean bounds the error for every law, even a skewed one.
- *
- * @param groupSizes integers ≥ 1, in any order; a RangeError otherwise
  */
 export function lossMoments(law: AtomLaw, groupSizes: readonly number[]): LossMoments[] {
   return momentsByRule(law, groupSizes, FULL_RULE);
 }
 
-/** Computes mean losses with a relative error below 2e-5. */
 export function quickMeanLosses(law: AtomLaw, groupSizes: readonly number[]): number[] {
   return momentsByRule(law, groupSizes, QUICK_RULE).map(({ meanLoss }) => meanLoss);
 }
@@ -145,13 +142,12 @@ function tiltedMaximum(law: AtomLaw, groupSizes: readonly number[]) {
   const levels = Math.floor(Math.log2(largest)) + 1;
   const maximum = new Float64Array(groupSizes.length);
   const maximumSquared = new Float64Array(groupSizes.length);
-  /** For group sizes that are not powers of two. */
   const products = groupSizes.map((n) => {
     if (Number.isInteger(Math.log2(n))) return null;
     return { power: new Float64Array(count), difference: new Float64Array(count), empty: 1 };
   });
 
-  // A length that exceeds the shortest by this much has no effect, even if it is weighted by M² and counted n times.
+  // A length has no effect, even with weight M² and counted n times, if its e^{−js} is this far below the shortest's.
   const negligible = 1e-18 * (masses[0] / largest) * (lengths[0] / lengths[count - 1]) ** 2;
   const horizon = -Math.log(negligible);
 

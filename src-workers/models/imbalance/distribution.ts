@@ -22,7 +22,6 @@ const MAX_OUTCOMES = 1.6e7;
 /** The binomial coefficients of larger groups overflow a double. */
 const MAX_EXACT_UNITS = 1024;
 
-/** Throws a RangeError unless n is an integer ≥ 1. */
 export function requireGroupSize(n: number): void {
   if (!Number.isInteger(n) || n < 1)
     throw new RangeError(`A group cannot have ${n} units. The number must be an integer of 1 or more.`);
@@ -45,8 +44,7 @@ export function lossDistributionCost(
  * The differences of convolution powers in Eq. 10 lose digits to cancellation. Instead, support points are added one at
  * a time in ascending order: g(x; i, a) = Σ_k C(i,k) f(a)^k g(x − ka; i − k, a−), with k units of length a. The terms k
  * ≥ 1 of i = n are the groups whose longest unit is a. All terms are positive, so every probability is accurate to a
- * few n·EPS. Below 2^26, equal fractions give equal doubles, and different fractions differ.
- * @returns `unsupported` if the result needs too much work or memory; `binnedLossDistribution` is the alternative
+ * few n·EPS. Fractions of numbers up to 2^26 are equal as doubles only if they are equal.
  */
 export function lossDistribution(law: LengthLaw, n: number): Result<LossDistribution> {
   requireGroupSize(n);
@@ -131,7 +129,7 @@ function mergedOutcomes(losses: readonly Float64Array[], masses: readonly Float6
   const loss = sorted.slice(0, distinct);
   const probability = new Float64Array(distinct);
 
-  // A grid over the losses gives the place at which the search in each list starts.
+  // A grid over the losses says where the search for a loss starts.
   const low = loss[0];
   const scale = loss.length / (loss[distinct - 1] - low || 1);
   const grid = new Int32Array(distinct + 2);
@@ -160,11 +158,9 @@ export function quantile(distribution: LossDistribution, q: number): number {
 export interface LossHistogram {
   /** bins + 1 edges; edges[0] = 1. The last bin also holds the losses above its upper edge, at most 1e-5 of all. */
   readonly edges: Float64Array;
-  /** P(edges[i] ≤ X < edges[i+1]). */
   readonly probability: Float64Array;
 }
 
-/** The bins reach from 1 to the loss that only 1e-5 of the groups exceed. */
 export function lossHistogram(distribution: LossDistribution, bins: number): LossHistogram {
   const top = quantile(distribution, 1 - 1e-5);
   const width = (top > 1 ? top - 1 : 1) / bins;

@@ -1,7 +1,6 @@
 import type { LengthLaw } from '../../domain/workload.ts';
 import { lengthSampler, type UniformSource } from '../../numeric/random.ts';
 
-/** A sampled figure; ±1.96 standard errors is the 95 % confidence interval. */
 export interface Estimate {
   readonly value: number;
   readonly standardError: number;
@@ -17,7 +16,6 @@ export interface SampledLoss {
  * Estimates the mean and the aggregate loss from sampled work groups: Algorithm 1 of Swatman et al. 2022
  * (doi:10.1109/MASCOTS56607.2022.00026), but computed here instead of on a GPU. It checks the models, because it
  * shares no formula with them. The aggregate loss has the standard error of a ratio of sums (delta method).
- * @param n,groups integers ≥ 1
  */
 export function sampledLoss(law: LengthLaw, n: number, groups: number, uniform: UniformSource): SampledLoss {
   const draw = lengthSampler(law);

@@ -1,8 +1,4 @@
-/**
- * Table I of Swatman, Varbanescu, Krasznahorkay, Pimentel: Modelling Performance Loss due to Thread Imbalance in
- * Stochastic Variable-Length SIMT Workloads, MASCOTS 2022, doi:10.1109/MASCOTS56607.2022.00026: the mean
- * performance loss as modelled, simulated and measured by the authors (A100), as printed.
- */
+/** Mean losses as printed in Swatman et al. 2022, Table I, doi:10.1109/MASCOTS56607.2022.00026; measured on an A100. */
 export const TABLE_I = [
   { workload: 'binomial(40,0.5)', n: 2, modelled: 1.09, simulated: 1.09, measured: 1.099 },
   { workload: 'binomial(40,0.5)', n: 4, modelled: 1.163, simulated: 1.163, measured: 1.173 },
@@ -39,7 +35,6 @@ export const PUBLIC_GROUP_COUNT = 131_072;
  */
 // prettier-ignore
 export const PUBLIC_GROUPS = ([
-  // The columns are: workload, n, simulated mean, simulated aggregate, measured mean, measured aggregate.
   ['binomial(40,0.5)', 1, 1, 1, 1.004642, 1.003867],
   ['binomial(40,0.5)', 2, 1.089991, 1.088824, 1.091234, 1.088165],
   ['binomial(40,0.5)', 4, 1.163123, 1.162059, 1.162666, 1.155011],

@@ -1,6 +1,5 @@
 import type { Dataset } from '../../domain/evidence.ts';
 
-/** A new set of measured launches needs an entry here and a reader in `evidence/shapes.ts`. */
 export interface LaunchDataset extends Dataset {
   /** Whether the data show which of two designs is faster; losses of groups do not. */
   readonly decides: boolean;
@@ -25,7 +24,6 @@ const CONVOLUTION = {
   takes: 'one thread per tile of outputs, without shared memory; designs differ in block size and grid',
 };
 
-/** The reader of both data sets is `evidence/h100.ts`. */
 const H100 = {
   source:
     'Our launches on one H100, 27 November 2026, timed by CUDA events; each time is the median of 7 or 9 launches',
@@ -49,7 +47,7 @@ export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
       'AutoTuningAssociation/benchmark_hub: times of 4,362 configurations on each GPU; those of one kernel variant differ only in the block size',
     licence: 'MIT',
     notes: [
-      'The file has no instruction counts, so times are predicted up to one factor per kernel variant, which is taken from the other block sizes of the variant. The rank correlation is computed within variants.',
+      'The file has no instruction counts, so times are predicted up to a factor per kernel variant. Its other block sizes determine the factor. The rank correlation is computed within variants.',
       'If enough blocks are resident, the model gives all block sizes of a variant the same time. The measured times differ, because rows of a block reuse data in caches, which the model does not include.',
       'On the MI250X, a block width that is not a power of two takes 5 to 9 times as long. The figures include these variants.',
     ],

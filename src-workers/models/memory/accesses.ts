@@ -11,7 +11,6 @@ import {
 } from './traffic.ts';
 
 export interface AccessingThreads {
-  /** u: threads that share a unit, ≥ 1. */
   readonly threadsPerUnit: number;
   readonly residentThreads: number;
   readonly sharedMemoryBytes: number;
@@ -158,7 +157,7 @@ export const LEVEL_1_LATENCY = 0.07;
  * Computes the latency of the chain of loads in an iteration, cycles. Every load takes the full latency of device
  * memory unless the kernel lists its accesses. If it does, the chain has its gathers first and then the slowest other
  * accesses, and each waits for the farthest memory that any active lane needs.
- * @param anyUnit returns the fraction of iterations in which any unit needs what each needs with this probability
+ * @param anyUnit returns the fraction of iterations in which at least one unit misses, if each has this probability
  */
 export function loadLatencyCycles(
   device: GpuDevice,

@@ -16,11 +16,7 @@ export function lineBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
  */
 const CAPACITY_SHARPNESS = 3;
 
-/**
- * The fraction of accesses that hit a cache which the same launch filled before, 0…1.
- * @param footprintBytes bytes touched between two uses, ≥ 0
- * @param cacheBytes 0 if there is no cache of this level
- */
+/** Fraction of accesses that hit a cache filled before, if `footprintBytes` are touched between two uses. */
 export function hitFraction(footprintBytes: number, cacheBytes: number): number {
   if (!(cacheBytes > 0)) return 0;
   const ratio = footprintBytes / cacheBytes;
@@ -43,8 +39,6 @@ export function randomHitFraction(footprintBytes: number, cacheBytes: number): n
  * next iterations only if the sector stays in the first-level cache.
  * @param runElements mean elements of a run
  * @param reuseFraction fraction of sectors that stay until they are used up, 0…1
- * @param sector bytes of a sector
- * @param threads number of threads that read consecutive elements of a run together
  */
 export function bytesAlongRun(
   elementBytes: number,

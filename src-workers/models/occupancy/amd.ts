@@ -97,7 +97,6 @@ const RULES: ReadonlyMap<string, AmdOccupancyRules> = new Map(
   }),
 );
 
-/** @returns `unsupported` if the instruction set (`gfx90a`) or the wave size does not exist */
 export function amdOccupancyRules(isa: string, waveSize: number): Result<AmdOccupancyRules> {
   const rules = RULES.get(`${isa}/${waveSize}`);
   if (rules) return ok(rules);

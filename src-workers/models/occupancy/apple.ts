@@ -17,9 +17,7 @@ export interface AppleOccupancyRules {
 }
 
 const WIDTH = 32;
-/** 208 KiB of 32-bit registers. */
 const REGISTERS = 53_248;
-/** 8 halves of 16 bits. */
 export const APPLE_REGISTER_GRANULE = 4;
 const GROUP_GRANULE = 2;
 

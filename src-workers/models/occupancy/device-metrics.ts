@@ -3,7 +3,6 @@ import type { GpuDevice } from '../../domain/device.ts';
 export interface DeviceMetric<Kind = GpuDevice> {
   readonly id: string;
   readonly label: string;
-  /** `''` for a count or ratio. */
   readonly unit: string;
   /** `none` if no values are better (a width, a year). */
   readonly better: 'higher' | 'lower' | 'none';
@@ -70,7 +69,6 @@ export interface DeviceComparisonRow {
   readonly unit: string;
   readonly better: DeviceMetric['better'];
   readonly values: readonly number[];
-  /** Indices of the devices with the best value; empty if no values are better than others, or if all are equal. */
   readonly best: readonly number[];
 }
 

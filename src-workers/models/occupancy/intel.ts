@@ -85,7 +85,6 @@ const RULES: ReadonlyMap<string, IntelOccupancyRules> = new Map(
   ),
 );
 
-/** @returns `unsupported` if the architecture (`xe-hpg`) or the width does not exist */
 export function intelOccupancyRules(architecture: string, simdWidth: number): Result<IntelOccupancyRules> {
   const rules = RULES.get(`${architecture}/${simdWidth}`);
   if (rules) return ok(rules);

@@ -111,7 +111,6 @@ const RULES: ReadonlyMap<string, NvidiaOccupancyRules> = new Map(
 
 export const NVIDIA_COMPUTE_CAPABILITIES: readonly string[] = [...RULES.keys()];
 
-/** @param computeCapability `major.minor`; `unsupported` if it is not in the table */
 export function nvidiaOccupancyRules(computeCapability: string): Result<NvidiaOccupancyRules> {
   const rules = RULES.get(computeCapability);
   if (rules) return ok(rules);

@@ -73,7 +73,6 @@ export function residentBlocks(device: GpuDevice, usage: BlockUsage): Residency 
 export type OccupancyAxis = 'blockThreads' | 'registersPerThread' | 'sharedMemoryBytesPerBlock';
 
 export interface OccupancyPoint {
-  /** Threads, registers or bytes. */
   readonly x: number;
   readonly y: number;
 }

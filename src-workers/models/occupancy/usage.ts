@@ -1,7 +1,6 @@
 import type { DeviceLimits } from '../../domain/device.ts';
 import { badInput, ok, type Result } from '../../domain/result.ts';
 
-/** The resources of a multiprocessor that one block needs, in whole numbers. */
 export interface BlockUsage {
   readonly blockThreads: number;
   /** 32-bit registers per thread (vector registers on AMD, accumulation registers included on CDNA 2 and later). */
@@ -20,7 +19,6 @@ export interface ResidencyLimits {
 }
 
 export interface Residency {
-  /** 0 if the block cannot be launched at all; `limitedBy` then names the cause. */
   readonly blocksPerMultiprocessor: number;
   readonly threadGroupsPerMultiprocessor: number;
   readonly occupancyFraction: number;
@@ -33,7 +31,6 @@ export function roundUpTo(value: number, unit: number): number {
   return Math.ceil(value / unit) * unit;
 }
 
-/** The number of blocks whose shared memory fits; 0 if a block asks for more than it may have. */
 export function fitSharedMemory(
   { sharedMemoryBytesPerMultiprocessor: all, maxSharedMemoryBytesPerBlock: most }: DeviceLimits,
   { sharedMemoryBytesPerBlock: bytes }: BlockUsage,

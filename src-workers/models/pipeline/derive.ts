@@ -76,7 +76,6 @@ export function phaseDemand(device: GpuDevice, phase: Phase | undefined): Demand
   };
 }
 
-/** One multiprocessor's even share of the device-memory bandwidth, bytes per cycle. */
 export function bytesPerMultiprocessorCycle(device: GpuDevice): number {
   return (device.memoryBandwidthGbS * 1e9) / (device.multiprocessors * device.clockMhz * 1e6);
 }

@@ -23,7 +23,7 @@ function surface(
   return { blocks, threadsPerBlock, values };
 }
 
-/** The time by Eq. 1–3, ms, as in Fig. 1 (a): the denominator of κ, with the paper's τ. */
+/** The time by Eq. 1–3, ms, as in Fig. 1 (a): the paper's τ divided by κ. */
 function equationTimeMs(blocks: number, threadsPerBlock: number): number {
   return HASAN_IDEAL_TIME_MS / hasanEfficiency(blocks, threadsPerBlock);
 }
@@ -47,10 +47,7 @@ export function hasanModelSurfaces(
   };
 }
 
-/**
- * Lists, for the launches in Table 2 (160 of the 2,496): measured time, ms; measured efficiency, as in Fig. 2; and
- * predicted minus measured efficiency, percentage points.
- */
+/** For the launches of Table 2: efficiency as in Fig. 2, and errors, which are predicted minus measured, in points. */
 export function hasanMeasuredSurfaces(soft: PipelineParameters) {
   const blocks = HASAN_TABLE_2.map((row) => row.blocks);
   const timeMs = Float64Array.from(HASAN_TABLE_2.flatMap((row) => row.timeMs));

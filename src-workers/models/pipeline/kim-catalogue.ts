@@ -41,7 +41,6 @@ export function kimDevice(device: GpuDevice, kernel: KernelProfile): KimDevice {
   };
 }
 
-/** Includes the shared memory that the system reserves. */
 export function kimLaunch(
   device: GpuDevice,
   kernel: KernelProfile,
@@ -70,7 +69,6 @@ function arithmetic(device: GpuDevice, kernel: KernelProfile): KimFunctionalUnit
   };
 }
 
-/** Empty if the kernel does not wait for device memory or moves no bytes. */
 function memory(device: GpuDevice, kernel: KernelProfile): KimFunctionalUnit[] {
   const latencyCycles = kernel.dependentLoadsPerIteration * device.memoryLatencyCycles;
   const bytes = kernel.bytesPerIteration * device.threadGroupWidth;

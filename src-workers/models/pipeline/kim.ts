@@ -70,10 +70,7 @@ export function brokenLimits(device: KimDevice, launch: KimLaunch): string[] {
   return broken;
 }
 
-/**
- * N_slot, the resident blocks of a multiprocessor by its state buffers: the minimum over block slots, thread-group
- * slots, shared memory and each register file. Memory and registers are allocated in multiples of their granularity.
- */
+/** N_slot, the resident blocks of a multiprocessor by its state buffers. Amounts are multiples of a granularity. */
 export function residentBlockSlots(device: KimDevice, launch: KimLaunch): number {
   const b = groupsPerBlock(device, launch);
   const allocated = (amount: number, granularity: number) => Math.ceil(amount / granularity) * granularity;
@@ -132,10 +129,7 @@ export interface KimGridSeries {
   readonly inefficiency: readonly number[];
 }
 
-/**
- * Computes T(g, b) for g = 1 … `maxBlocksPerMultiprocessor`; the poster shows b ≥ 2. `launch.gridBlocks` is ignored.
- * @returns `cycles` is NaN if no block fits on a multiprocessor
- */
+/** Computes T(g, b) for g = 1 … `maxBlocksPerMultiprocessor`; the poster shows b ≥ 2. Ignores `launch.gridBlocks`. */
 export function kimGridSeries(device: KimDevice, launch: KimLaunch, maxBlocksPerMultiprocessor: number): KimGridSeries {
   const b = groupsPerBlock(device, launch);
   const g = Array.from({ length: maxBlocksPerMultiprocessor }, (_, i) => i + 1);

@@ -120,7 +120,7 @@ function hasanSoftSaturation(): ReproductionTable[] {
   ];
 }
 
-/** The poster's case study: simple register allocation, and four block slots. */
+/** The poster's case study: four block slots, and no limit by registers. */
 const KIM_CASE: KimDevice = {
   threadGroupWidth: 64,
   multiprocessors: 1,
@@ -155,7 +155,7 @@ export function reproduceKim(): ReproductionTable[] {
     rows.push(
       reproductionRow(`T at g = ${k}·N_slot, in full waves`, k, kimCycles(KIM_CASE, launch(k * slots)) / wave, 0),
       reproductionRow(
-        `rise of T with the block after g = ${k}·N_slot, in times of one block`,
+        `rise of T from g = ${k}·N_slot to one block more, divided by the time of one block`,
         1,
         (kimCycles(KIM_CASE, launch(k * slots + 1)) - kimCycles(KIM_CASE, launch(k * slots))) / one,
         0,
@@ -232,7 +232,6 @@ function kimLimits(): ReproductionTable {
 /** Runs the poster's microbenchmarks on the model itself. They must find the parameters of the model. */
 function kimMicrobenchmarks(): ReproductionTable {
   const { functionalUnits, multiprocessors, blockSlots, threadGroupSlots, sharedMemoryBytes, registerFiles } = KIM_ALL;
-  /** A microbenchmark increases a value until the device refuses it. */
   const largest = (holds: (value: number) => boolean) => {
     let value = 0;
     while (holds(value + 1)) value++;

@@ -9,14 +9,13 @@ import { dot, solveSymmetric } from '../../numeric/symmetric.ts';
  *
  * With few thread groups an iteration costs its latency τ. With many, the SM issues one iteration of each in turn, so
  * the cost grows by c per thread group, in whole rounds of the q schedulers. p is the softness of the knee between the
- * two: as p → ∞, fu approaches max(τ, c·w). The form is this project's own; the waves around it are the block scheduler
- * of Kim's poster, "GPGPU Performance Modeling using Microbenchmarks".
+ * two: as p → ∞, fu approaches max(τ, c·q·⌈w/q⌉). The form is this project's own; the waves of blocks are from Kim's
+ * poster, "GPGPU Performance Modeling using Microbenchmarks".
  */
 
 /**
  * Computes fu(w): cycles of SM time in which each of `groups` active thread groups advances by one iteration.
  * @param groups active thread groups, ≥ 0, rounded up to whole rounds of the schedulers; 0 gives the latency floor τ
- * @returns cycles, or the unit of τ and c
  */
 export function cyclesPerIteration(parameters: PipelineParameters, groups: number): number {
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = parameters;
@@ -102,8 +101,6 @@ const MAX_SOFTNESS = 64;
  * Fits τ, c and p by least squares on ln(time), with Levenberg–Marquardt in ln τ, ln c, ln p. q is the candidate with
  * the smallest sum of squares.
  * @param rows at least 3 launches with positive times, some latency-bound and some not, to separate τ from c
- * @param fixed candidates for q, the schedulers per multiprocessor
- * @returns the fit, or `bad-input` if there are too few launches to fit
  */
 export function fitSoftSaturation(
   rows: readonly MeasuredLaunch[],

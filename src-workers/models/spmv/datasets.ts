@@ -4,7 +4,7 @@ export interface MeasuredGpu {
   readonly column: string;
   readonly device: string;
   readonly implementations: readonly MeasuredImplementation[];
-  /** Implementations among which a user chooses. A library's own choice stands for those that the library considers. */
+  /** Implementations among which a user chooses. A library that chooses among its own kernels counts as one. */
   readonly choices: readonly string[];
 }
 
@@ -15,7 +15,6 @@ export interface MeasuredImplementation {
   readonly implementation: string;
 }
 
-/** A new data set needs an entry here and its file in `db/evidence`. */
 export interface SpmvDataset extends Dataset {
   readonly file: string;
   readonly gpus: readonly MeasuredGpu[];

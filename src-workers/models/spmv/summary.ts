@@ -12,7 +12,7 @@ export interface MatrixSummary {
   readonly mean: number;
   readonly variance: number;
   readonly skewness: number;
-  /** Cells if each 64 consecutive rows are padded to the longest, that is Σ 64 × its length; `null` if unknown. */
+  /** Cells if every 64 consecutive rows are padded to the longest, that is Σ 64 × its length; `null` if unknown. */
   readonly slicedCells: number | null;
 }
 
@@ -44,7 +44,7 @@ function independentCells(matrix: MatrixSummary, together: number): number {
 
 const STEPS = 64;
 
-/** Interpolates linearly between quartiles; the last quarter is a power that gives the mean. `fraction` is 0…1. */
+/** Interpolates linearly between quartiles; a power in the last quarter gives the right mean. `fraction` is 0…1. */
 export function rowQuantile({ min, q1, median, q3, max, mean }: MatrixSummary, fraction: number): number {
   const at = fraction * 4;
   if (at < 1) return min + (q1 - min) * at;

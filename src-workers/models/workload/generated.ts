@@ -19,7 +19,7 @@ const MAX_MANDELBROT_PIXELS = 2 ** 24;
 /** Maximum of pixels times iterations: a few seconds of one core. */
 const MAX_MANDELBROT_ITERATIONS = 2 ** 32;
 
-/** Returns lengths in the order in which a program would launch the units. Neighbours are similar, unlike in a law. */
+/** Returns lengths in the order in which a program would launch the units. Neighbours are similar, unlike draws. */
 export function exampleLengths(example: GeneratedExample): Result<Float64Array> {
   switch (example.kind) {
     case 'collatz': {

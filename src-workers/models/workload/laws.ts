@@ -8,10 +8,10 @@ import { normalUpperTail } from './normal.ts';
 const DEFAULT_TRUNCATION = 1e-6;
 /** Two columns of doubles take 16 MB. A loss table over them takes about a second. */
 export const MAX_SUPPORT_POINTS = 1_000_000;
-/** Maximum distance of a sum of stated probabilities or weights from 1: three printed digits. */
+/** Maximum distance of a sum of probabilities or weights from 1, for values with three printed digits. */
 export const PROBABILITY_SUM_TOLERANCE = 1e-3;
 
-/** A point is dropped if its probability relative to the mode is below this: it would be subnormal after scaling. */
+/** Points whose probability relative to the mode is below this are dropped, so that no scaled one is subnormal. */
 const NEGLIGIBLE_WEIGHT = 1e-290;
 /** Mass beyond the last computed weight, as a fraction of the truncation. It only affects `truncatedMass`. */
 const TAIL_BEYOND = 1e-9;
@@ -62,7 +62,6 @@ export function geometricLaw(p: number, truncation = DEFAULT_TRUNCATION): Result
   return ok({ label, support, probability, truncatedMass: Math.exp(last * logFailure) });
 }
 
-/** poisson(mean): 0, 1, 2, … Fails unless the mean is finite and ≥ 0 and 1e-15 ≤ truncation ≤ 0.5. */
 export function poissonLaw(mean: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
   const label = `poisson(${mean})`;
   if (!(mean >= 0 && mean <= Number.MAX_SAFE_INTEGER)) return mustBe(label, 'mean', mean, 'a number ≥ 0');
@@ -77,7 +76,6 @@ export function poissonLaw(mean: number, truncation = DEFAULT_TRUNCATION): Resul
   });
 }
 
-/** uniform(a, b): a…b, both ends included. Fails unless a and b are integers with 0 ≤ a ≤ b. */
 export function uniformLaw(a: number, b: number): Result<LengthLaw> {
   const label = `uniform(${a},${b})`;
   if (!isLength(a)) return mustBe(label, 'a', a, 'an integer ≥ 0');
@@ -139,18 +137,13 @@ export function lognormalLaw(mu: number, sigma: number, truncation = DEFAULT_TRU
   return ok(normalised(label, 1, weights, tail(last)));
 }
 
-/** constant(k): every unit has length k. Fails unless k is an integer ≥ 0. */
 export function constantLaw(k: number): Result<LengthLaw> {
   const label = `constant(${k})`;
   if (!isLength(k)) return mustBe(label, 'k', k, 'an integer ≥ 0');
   return ok(pointMass(label, k));
 }
 
-/**
- * categorical(length:probability, …). The probabilities must sum to 1 within `PROBABILITY_SUM_TOLERANCE` and are
- * renormalised; points of probability 0 are dropped. Fails on an invalid or repeated length, an invalid probability, or
- * no points.
- */
+/** The probabilities must sum to 1 within `PROBABILITY_SUM_TOLERANCE` and are renormalised. Zeros are dropped. */
 export function categoricalLaw(points: readonly CategoricalPoint[], label?: string): Result<LengthLaw> {
   const name = label ?? `categorical(${points.map((point) => `${point.length}:${point.probability}`).join(',')})`;
   const weightOf = new Map<number, number>();
@@ -203,7 +196,6 @@ export function empiricalLaw(counts: ReadonlyMap<number, number>, label = 'empir
   return fromWeights(label, counts, 0);
 }
 
-/** Computes the mean, standard deviation (iterations) and range of a law, in two passes with compensated sums. */
 export function moments(law: LengthLaw): LawMoments {
   const { support, probability } = law;
   const mean = compensatedSum(support.length, (i) => support[i] * probability[i]);
@@ -251,7 +243,7 @@ interface UnimodalShape {
 /** Uses only ratios of neighbouring probabilities, so that no weight underflows before it is negligible. */
 function unimodalLaw(label: string, shape: UnimodalShape): Result<LengthLaw> {
   const { mode, last, ratioUp, truncation, limitRatio } = shape;
-  // An infinite tail is followed far beyond its cut, so points that are then cut off are allowed.
+  // An infinite tail is followed far beyond its cut, so more points than the limit are allowed before the cut.
   const walkLimit = 4 * MAX_SUPPORT_POINTS;
   const below: number[] = [];
   for (let k = mode, weight = 1; k > 0; k--) {
@@ -283,7 +275,6 @@ function unimodalLaw(label: string, shape: UnimodalShape): Result<LengthLaw> {
   return ok(normalised(label, first, weights.subarray(0, end), cut / total));
 }
 
-/** Makes the law of consecutive lengths from `first`, with weights scaled to sum to 1 and zero weights dropped. */
 function normalised(label: string, first: number, weights: Float64Array, truncatedMass: number): LengthLaw {
   const total = compensatedSum(weights.length, (i) => weights[i]);
   const kept = weights.reduce((count, weight) => (weight / total > 0 ? count + 1 : count), 0);
@@ -371,7 +362,7 @@ function badSum(label: string, what: string, sum: number): Result<never> {
 
 function tooManyPoints(label: string, points: number): Result<never> {
   return unsupported(
-    `${inMessage(label)}: at least ${points} possible lengths exceed the limit of ${MAX_SUPPORT_POINTS}. Specify a law with fewer lengths.`,
+    `${inMessage(label)}: at least ${points} lengths are possible; the limit is ${MAX_SUPPORT_POINTS}. Specify a law with fewer lengths.`,
   );
 }
 

@@ -1,4 +1,4 @@
-/** From here on, the continued fraction needs fewer terms than the series, and does not lose digits as 1 − erf does. */
+/** From this z/√2 on, the continued fraction needs fewer terms than the series, and loses no digits, unlike 1 − erf. */
 const SERIES_LIMIT = 2;
 
 /** ½ erfc(z/√2), relative error below 5e-13 for z ≥ 0. Source: Abramowitz and Stegun 7.1.6 and 7.1.14. */

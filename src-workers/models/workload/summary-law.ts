@@ -16,9 +16,9 @@ export interface SummaryFigures {
 }
 export const SUMMARY_FIGURES = ['min', 'q1', 'median', 'q3', 'max', 'mean', 'sd', 'skewness'] as const;
 
-/** A longer section gets this many points, denser at its lower end, instead of all of its lengths. */
+/** A section (a range between two figures) with more lengths has this many points, denser at its lower end. */
 const SECTION_POINTS = 20_000;
-/** Without a maximum, a law ends this many spreads above the mean, where an exponential law has only e⁻²¹ left. */
+/** Without a maximum, a law ends this many times `reach` above the mean, where an exponential law has e⁻²¹ left. */
 const TAIL_SPREADS = 20;
 /** Tolerance of the mean as a fraction of the range, because people round figures. */
 const MEAN_TOLERANCE = 1e-3;
@@ -33,7 +33,7 @@ const MAX_STEPS = 300;
  * (1957), doi:10.1103/PhysRev.106.620): in each range between quartiles, it is a factor times exp of the same
  * polynomial.
  *
- * Without `min`, lengths begin at 0; without `max`, they end 20 spreads above the mean. Fails if figures are missing,
+ * Without `min`, lengths begin at 0; without `max`, they end far above the mean. Fails if figures are missing,
  * out of range, out of order, or impossible together; the message then says what would be possible.
  */
 export function summaryLaw(figures: SummaryFigures, label: string): Result<LengthLaw> {
@@ -183,7 +183,7 @@ function meanRange(sections: readonly Section[]): readonly [number, number] {
   return [lowest, highest];
 }
 
-/** Minimises the convex dual Σ mass · ln Z(λ) − λ · moments by shortened Newton steps, or ends near the closest law. */
+/** Minimises the convex dual Σ mass · ln Z(λ) − λ · moments by damped Newton steps, even if no law has the moments. */
 function maximumEntropy(
   sections: readonly Section[],
   mean: number,
