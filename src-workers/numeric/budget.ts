@@ -101,7 +101,6 @@ export function createSizedCache<Key, T>(
   };
 }
 
-/** Makes caches like `createSizedCache`, one for each owner. All values of all owners share the budget. */
 export function createOwnedCache<Owner extends object, Key, T>(
   budget: Budget,
   costMs: number,

@@ -8,7 +8,6 @@ export function fourier(size: number): FFT {
   return getOrMake(transforms, size, () => new FFT(size));
 }
 
-/** The smallest power of two ≥ max(value, 2). */
 export function powerOfTwoAtLeast(value: number): number {
   let power = 2;
   while (power < value) power *= 2;

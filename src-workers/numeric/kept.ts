@@ -1,4 +1,3 @@
-/** Stores a value as the newest entry of a cache, and drops the oldest entry if there would be more than `max`. */
 export function keep<Key, T>(cache: Map<Key, T>, max: number, key: Key, value: T): T {
   cache.delete(key);
   if (cache.size >= max) cache.delete(cache.keys().next().value!);

@@ -10,7 +10,6 @@ export interface IndexedQueue {
   clear(): void;
 }
 
-/** Makes a binary heap over `key`, which the caller owns and changes. */
 export function indexedQueue(key: Float64Array): IndexedQueue {
   const heap = new Int32Array(key.length);
   let size = 0;

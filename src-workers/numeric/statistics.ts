@@ -52,7 +52,6 @@ export interface PairCounts {
 /**
  * Counts concordant minus discordant pairs in O(n log n): after a sort by a, then b, every swap of a merge sort by b is
  * a discordant pair. Source: Knight, J. Amer. Statist. Assoc. 61 (1966), doi:10.1080/01621459.1966.10480879.
- * @param a,b same length, no NaN
  */
 export function concordance(a: Float64Array, b: Float64Array): PairCounts {
   const n = a.length;
@@ -118,7 +117,6 @@ export function mean(values: Float64Array | readonly number[]): number {
  * Interpolates linearly between order statistics (Hyndman and Fan's type 7, Amer. Statist. 50 (1996),
  * doi:10.1080/00031305.1996.10473566).
  * @param sorted ascending, at least one value
- * @param fraction 0…1
  */
 export function sortedQuantile(sorted: ArrayLike<number>, fraction: number): number {
   const position = fraction * (sorted.length - 1);
@@ -159,7 +157,6 @@ export interface MedianInterval {
  * Finds the narrowest symmetric pair of order statistics that encloses the median with at least the given confidence,
  * for any law: the number of draws below the median is Bin(n, ½). Source: David and Nagaraja, Order Statistics, 3rd ed.
  * (2003), section 7.1, doi:10.1002/0471722162.
- * @param confidenceFraction 0…1
  * @returns `null` if there are too few values (fewer than 6 at 95 %)
  */
 export function medianInterval(count: number, confidenceFraction: number): MedianInterval | null {

@@ -1,4 +1,4 @@
-/** Shows the steps of a task to the thread that waits. It stops the task only between steps, so tables stay valid. */
+/** A task shows its steps to the thread that waits, which stops it only between steps, so that caches stay valid. */
 
 /** Cells of a thread: its number of steps, and whether its task must stop. */
 const CELLS = 2;

@@ -69,7 +69,6 @@ export function logTicks(low: number, high: number, { max = Infinity, apartFract
   return ticks.length <= max ? ticks : [];
 }
 
-/** Lists the powers of two between two values; only every second power if there would be more than eight. */
 export function powersOfTwo(low: number, high: number): number[] {
   const ticks: number[] = [];
   for (let x = 1; x <= high; x *= 2) if (x >= low) ticks.push(x);
