@@ -31,7 +31,6 @@ export interface SecondUnitLoopProfile {
   readonly integerShare: number;
   readonly fp64Share: number;
   readonly specialShare: number;
-  /** σ and κ, as in `KernelProfile`. */
   readonly serialFraction: number;
   readonly cooperationCost: number;
   readonly dependentLoadsPerIteration: number;
@@ -137,7 +136,7 @@ export type CaseOf<Id extends BenchmarkId> = Extract<BenchCase, { readonly bench
 export const CACHE_STATES = ['warm', 'flush'] as const;
 export type CacheState = (typeof CACHE_STATES)[number];
 
-/** Cases whose launches alternate. More would share the same conditions, but fewer would survive an interruption. */
+/** Number of cases whose launches alternate. More cases would share conditions, but an interruption would lose more. */
 export const ALTERNATING = 8;
 
 export interface BenchPlan {
@@ -240,18 +239,16 @@ export type BenchRecord =
       readonly case: string;
       readonly values: Readonly<Record<string, number | readonly number[]>>;
     }
-  /** After a failed case, later cases still run while the device works. */
+  /** After a failed case, later cases still run, as long as the device works. */
   | { readonly type: 'failed'; readonly case: string; readonly message: string }
   | { readonly type: 'lost'; readonly message: string }
   /** The last line of a run that was not interrupted. */
   | { readonly type: 'done'; readonly elapsedMs: number };
 
-/** A value that was not read is absent. */
 interface DeviceState {
   readonly memoryClockMhz?: number;
   readonly powerW?: number;
   readonly temperatureC?: number;
-  /** Bits for the reasons, as in NVML's `nvmlClocksThrottleReason…`. */
   readonly throttleReasons?: number;
 }
 

@@ -45,15 +45,15 @@ export type UnitsOrder = 'given' | 'independent';
 export function orderText({ order }: Pick<Breakdown, 'order'>): string {
   if (order === undefined) return '';
   return order === 'given'
-    ? 'The workload gives the units and their order.'
+    ? 'The units are those of the workload, in the order that the balancing gives them.'
     : 'The units are independent draws from the law of lengths.';
 }
 
-/** Fractions of the device's peaks, over the whole launch. */
+/** Means over the whole launch. Fractions are of the device's peaks. */
 export interface Achieved {
   /** Issue slots of waiting lanes count as used. Null on a CPU. */
   readonly issueFraction: number | null;
-  /** Of device memory. If the level-2 cache is busier: if device memory were as busy. Null without known traffic. */
+  /** Of device memory; if the level-2 cache is busier, as if device memory were as busy. Null without known traffic. */
   readonly bandwidthGbS: number | null;
   readonly bandwidthFraction: number | null;
   /** The resource that is busy for at least half of the time. */

@@ -17,9 +17,7 @@ export type CalibrationParameter = (typeof CALIBRATION_PARAMETERS)[number];
 
 /** `null` if neither the measurement nor the plan determines a parameter. */
 export interface CalibratedParameters extends PipelineParameters {
-  /** σ, 0…1: the part of an iteration that does not get faster if several threads share a unit. */
   readonly serialFraction: number | null;
-  /** κ ≥ 0: cost of one cooperation step, as a fraction of an iteration. */
   readonly cooperationCost: number | null;
   /** Work before the first iteration of a unit, in iterations. */
   readonly setupIterationsPerUnit: number | null;

@@ -2,7 +2,6 @@
 export interface GroupDepth extends StepLaw {
   /** The law without setup. Designs that differ only in the setup share this law. */
   readonly withoutSetup?: { readonly law: StepLaw; readonly setupDepth: number };
-  /** E[depth] of one work group, iterations. */
   readonly meanDepth: number;
   /** Mean work of a slot of m units, iterations: m times the mean length, as on a machine without lockstep. */
   readonly meanWork: number;

@@ -33,7 +33,7 @@ export interface LengthClass {
   readonly upTo?: number;
 }
 
-/** Classes by length, the shortest first. A number asks for the best division (`predict/design/classes.ts`). */
+/** Classes by length, the shortest first, or how many of them to choose (`predict/design/classes.ts`). */
 export interface MixedBalancing {
   readonly kind: 'mixed';
   readonly classes: number | readonly LengthClass[];
@@ -202,10 +202,7 @@ export function invalidDesign(index: number, reason: InvalidReason): Result<neve
 
 const MAX_SAID_REASONS = 3;
 
-/**
- * Says why no design is valid, and what to change.
- * @param tally number of designs for each entry of `INVALID_REASONS`
- */
+/** @param tally number of designs for each entry of `INVALID_REASONS` */
 export function noneValidText(where: string, tally: ArrayLike<number>): string {
   const found = INVALID_REASONS.map((reason, code) => ({ ...reason, count: tally[code] }))
     .filter(({ code, count }) => code !== 'valid' && count > 0)

@@ -140,16 +140,14 @@ export function evidenceGaps(
 
 export function tieBandText({ fraction, source, takenFrom }: TieBand): string {
   return source === null
-    ? `within ${percent(fraction)}, ${takenFrom}, since no such public times of this device are known`
+    ? `within ${percent(fraction)} (${takenFrom}, because no public times of such designs on this device are known)`
     : `within ${percent(fraction)}, from ${source}`;
 }
 
 interface TimeErrors {
   readonly count: number;
-  /** |predicted / measured − 1|. */
   readonly medianError: number;
   readonly p90Error: number;
-  /** Rank correlation of predicted and measured times, −1…1. */
   readonly spearman: number;
 }
 

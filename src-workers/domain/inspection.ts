@@ -229,7 +229,6 @@ export function lastName(name: string): string {
 
 export const UNNAMED_KERNEL = 'kernel';
 
-/** A name that the user gave is kept. */
 export function inspectedName(own: string, { name }: Pick<Inspection, 'name'>): string {
   return own === UNNAMED_KERNEL ? lastName(name) || own : own;
 }

@@ -1,3 +1,2 @@
-/** Whether a value is a JSON object: neither null nor a list. */
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -23,7 +23,6 @@ export interface LossReport {
 }
 
 export interface GivenLoss {
-  /** Total lockstep time divided by total work, ≥ 1. */
   readonly aggregateLoss: number;
   /** Mean loss over the groups, ≥ 1; groups without work are excluded. */
   readonly meanLoss: number;

@@ -11,7 +11,6 @@ export function editDistance(a: string, b: string): number {
 
 const MAX_MISSPELLING = 3;
 
-/** Returns the name that a misspelled name probably means, or `null` if none is near. */
 export function meantName(wrong: string, names: Iterable<string>): string | null {
   const [nearest] = Array.from(names, (name) => ({ name, distance: editDistance(wrong, name) })).sort(
     (a, b) => a.distance - b.distance,

@@ -4,7 +4,7 @@ export const PLACEHOLDERS = {
   threadsPerUnit: 'threads that share a unit',
   unitsPerThread: 'units of each slot, one after another',
   blockThreads: 'threads of a block',
-  blockWidth: 'threads of a block side by side, if blocks take tiles; 0 if a block is one row',
+  blockWidth: 'threads of a block side by side; 0 if blocks do not take tiles',
   gridBlocks: 'blocks; on a CPU, cores',
   registerCap: 'maximum registers of a thread; 0 without a cap',
   balancing: 'how slots take units, such as none or window-sort(4096)',

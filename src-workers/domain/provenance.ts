@@ -196,7 +196,6 @@ export function kernelInput(
   return match && field ? { field, implementation: match[1] === undefined ? null : Number(match[1]) } : null;
 }
 
-/** The unit phase is assumed to begin with one dependent load and to move 16 bytes. */
 const ASSUMED_PHASES: Readonly<Partial<Record<PhaseName, Omit<Phase, 'instructions'>>>> = {
   unit: { integerShare: 0.8, dependentLoads: 1, bytes: 16 },
   prologue: { integerShare: 0.8 },
@@ -333,10 +332,7 @@ export interface PredictionInputs {
   readonly pipeline: Readonly<Record<string, MeasuredPipeline>>;
 }
 
-/**
- * Returns the fields on which times depend: the study's, then each implementation's, in the order of `KERNEL_FIELDS`.
- * @param implementation restricts the fields to this implementation
- */
+/** Lists the fields on which times depend: the study's, then each implementation's, in the order of `KERNEL_FIELDS`. */
 export function decidingFields(
   { implementations, ...inputs }: PredictionInputs,
   device: Device,
@@ -428,7 +424,7 @@ function kernelFields(
   return KERNEL_FIELDS.filter((field) => matters[field]);
 }
 
-/** Returns a phase as stated, else assumed if the kernel certainly has it. A missing refill is the unit phase. */
+/** Returns the stated phase, or an assumed one if the kernel certainly has it. A missing refill is the unit phase. */
 export function kernelPhase(kernel: KernelProfile, name: PhaseName): Phase | undefined {
   if (name === 'refill') return kernel.refill ?? kernel.unit;
   const isCertain = name === 'search' || name === 'carry' || (name === 'combine' && kernel.sharing === 'deal');
@@ -441,7 +437,7 @@ export function kernelValue(kernel: KernelProfile, field: KernelNumber): number 
   return kernel[field] ?? (KERNEL_DEFAULTS as Partial<Record<KernelNumber, number>>)[field]!;
 }
 
-/** Returns the kernel with another value of one number. With the number of a phase, all of the phase is scaled. */
+/** Returns the kernel with another value of one number. If it is the number of a phase, the whole phase is scaled. */
 export function withKernelValue<Kernel extends Partial<KernelProfile>>(
   kernel: Kernel,
   field: KernelNumber,

@@ -12,7 +12,6 @@ interface RegimeText {
   readonly accuracy: Accuracy | null;
 }
 
-/** The ways to compute a predicted time, as in `predict/time/regimes.ts`. */
 export type RegimeId = keyof typeof INFO;
 export interface RegimeInfo extends RegimeText {
   readonly id: RegimeId;

@@ -2,7 +2,6 @@ export interface ReproductionRow {
   readonly label: string;
   readonly paper: number;
   readonly ours: number;
-  /** |ours − paper| in `unit` if absolute, |ours/paper − 1| if relative (see `errorKind`). */
   readonly error: number;
   readonly errorKind: 'absolute' | 'relative';
   readonly tolerance: number;

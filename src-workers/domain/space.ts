@@ -24,7 +24,7 @@ export interface Implementation {
   };
 }
 
-/** A design is an index into the product of the axes in AXIS_ORDER, a mixed-radix number, first digit slowest. */
+/** A design is a mixed-radix number in the product of the axes in `AXIS_ORDER`; the first digit changes slowest. */
 export interface SpaceAxes {
   readonly devices: readonly Device[];
   readonly implementations?: readonly Implementation[];

@@ -22,7 +22,7 @@ function words(one: string, many = `${one}s`, short = one): Words {
 const everywhere = (word: Words) => ({ cuda: word, hip: word, sycl: word, opencl: word, webgpu: word });
 const inKhronos = (word: Words) => ({ sycl: word, opencl: word });
 
-/** A work group is the units that run in lockstep. In SYCL and OpenCL, the word means a block, so another is used. */
+/** A work group is the units that run in lockstep. In SYCL, OpenCL and WebGPU, this word means a block. */
 const TERMS = {
   thread: { ...everywhere(words('thread')), ...inKhronos(words('work-item')), webgpu: words('invocation') },
   lane: everywhere(words('lane')),
