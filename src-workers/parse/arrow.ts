@@ -52,7 +52,7 @@ interface Batch {
   readonly bodyAt: number;
 }
 
-/** @param known limits the fields, since in a damaged file many fields may refer to the same children */
+/** @param known counts the fields, since many fields of a damaged file may share the same children */
 function readField(view: DataView, at: number, known: { count: number }): Field {
   const field = tableAt(view, at);
   known.count++;

@@ -267,7 +267,6 @@ function checked<Schema extends v.GenericSchema>(schema: Schema, value: unknown)
   return badInput(`${path || 'record'}: ${wrong}`, { field: path });
 }
 
-/** Returns the `type` of a record, even if the record is invalid; `null` if the value is not a record. */
 export function recordType(value: unknown): string | null {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, 'type')) return null;
   const { type } = value as { readonly type: unknown };

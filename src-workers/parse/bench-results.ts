@@ -20,7 +20,6 @@ const MAX_LINE_BYTES = 64 * 2 ** 20;
 /** Maximum number of times of all cases together. They take 64 MB. */
 const MAX_SAMPLES = 2 ** 23;
 const NEWLINE = 0x0a;
-/** Cases that a warning names. Further cases are only counted. */
 const MAX_NAMED = 5;
 
 type Sample = Extract<BenchRecord, { readonly type: 'sample' }>;
@@ -47,7 +46,6 @@ export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Res
 
 type TakeLine = (text: string, line: number, isLast: boolean) => void;
 
-/** Calls back with every line that is not empty. Pauses regularly to let other work run. */
 async function eachLine(bytes: Uint8Array, label: string, takeLine: TakeLine): Promise<void> {
   const decoder = new TextDecoder('utf-8');
   const slice = new Slice();

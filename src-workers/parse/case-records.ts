@@ -49,7 +49,6 @@ export function addRecord(found: GatheredCase, record: CaseRecord): void {
         }
       return;
     case 'check':
-      // A single wrong result makes the case wrong.
       found.correct = record.correct && found.correct !== false;
       if (!record.correct) found.checkMessage ||= record.message;
       if (record.digest !== undefined) found.digest ??= record.digest;

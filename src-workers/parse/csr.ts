@@ -11,7 +11,6 @@ export interface CsrMatrix {
   readonly values: Float64Array;
 }
 
-/** Reads a Matrix Market file by rows. Fails where `parseMatrixMarket` fails, and on complex values. */
 export async function readCsr(source: ByteSource, label: string): Promise<Result<CsrMatrix>> {
   const [rowOf, columnOf, valueOf]: number[][] = [[], [], []];
   const read = await parseMatrixMarket(source, label, (row, column, value) => {

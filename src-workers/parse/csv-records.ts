@@ -5,10 +5,7 @@ import { DECIMAL, readBytes, refuse, shown, type ByteSource } from './source.ts'
 /** Real records are far shorter. The limit bounds the memory for a file without line ends. */
 const MAX_RECORD_BYTES = 4096;
 
-/**
- * Calls `take` for each record of a CSV file and returns the number of lines. Throws a `FailureError` that names the
- * wrong line. `expected` says which form the file must have.
- */
+/** Returns the number of lines. `expected` says which form the file must have. Throws a `FailureError`. */
 export async function eachCsvLine(
   source: ByteSource,
   label: string,

@@ -130,7 +130,6 @@ const mostTelling = ([first, ...others]: readonly v.BaseIssue<unknown>[]): v.Bas
 
 function describe(issue: v.BaseIssue<unknown>): string {
   const path = v.getDotPath(issue);
-  // An object schema names the missing or unknown key itself. Every other schema has its own message.
   const place = path ?? 'device';
   if (isUnknown(issue)) {
     const meant = meantName(keyOf(issue), Object.keys({ ...gpu.entries, ...cpu.entries, ...limits.entries }));

@@ -28,7 +28,6 @@ export interface FileSweep {
   readonly seed: number | null;
 }
 
-/** Bounds the memory for a file. */
 const MAX_CONFIGURATIONS = 2 ** 20;
 /** Maximum number of measured times in all configurations together; they take 64 MB. */
 const MAX_TIMES = 2 ** 23;
@@ -388,7 +387,9 @@ function readConfiguration(fields: Fields, names: readonly string[], refuse: Ref
       if (FORBIDDEN_NAMES.has(name)) refuse(`a parameter may not be called ${shown(name)}`);
       const plain = typeof value === 'number' || typeof value === 'boolean' || typeof value === 'string';
       if (!plain || name.length > MAX_TEXT || (typeof value === 'string' && value.length > MAX_TEXT))
-        refuse(`parameter ${shown(name)} is ${got(value)}, not a number, text, true or false`);
+        refuse(
+          `parameter ${shown(name)} is ${got(value)}, not a number, text up to ${MAX_TEXT} characters, true or false`,
+        );
       return [name, value];
     }),
   );

@@ -105,7 +105,6 @@ const FORMATS: readonly LengthFormat[] = [
   },
 ];
 
-/** Returns the two columns of an edge list without a header. The first edge shows the delimiter. */
 function edgeColumns(head: Uint8Array): CsvColumns {
   const separator = /[\t ,]/.exec(firstLine(head))?.[0];
   const delimiter: Delimiter = separator === '\t' ? 'tab' : separator === ',' ? 'comma' : 'space';

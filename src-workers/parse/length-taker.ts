@@ -62,12 +62,7 @@ export interface LengthTaker {
   finish(end: Place): Result<ReadLengths>;
 }
 
-/**
- * Memory grows with the number of distinct lengths and of lengths in order or, for edges, the largest vertex number.
- * @param undirected whether an edge counts at both of its ends
- * @param hint added to the message for an invalid probability
- * @param counts the column of counts, for a note about how it was read
- */
+/** Memory grows with the numbers of distinct and of ordered lengths or, for edges, with the largest vertex number. */
 export function takeLengths(
   form: LengthForm,
   label: string,

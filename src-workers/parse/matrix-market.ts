@@ -42,7 +42,7 @@ interface Size {
  * Reads the row lengths of a Matrix Market file (Boisvert, Pozo, Remington: "The Matrix Market Exchange Formats",
  * NISTIR 5935, 1996) as a stream. Explicit zeros and repeated positions of a coordinate file count, since a sparse
  * kernel stores them. An entry off the diagonal of a symmetric file also counts in the mirrored row.
- * @param entry receives every counted entry, with the value 1 in a pattern; complex matrices are then rejected
+ * @param entry receives every counted entry, with the value 1 in a pattern. With it, complex matrices are rejected
  */
 export function parseMatrixMarket(source: ByteSource, label: string, entry?: MatrixEntry): Promise<Result<MatrixRows>> {
   return caught<MatrixRows>(async () => {

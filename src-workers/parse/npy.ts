@@ -3,7 +3,6 @@ import { joined, readBytes, refuse as refuseIn, shown, type ByteSource, type Ref
 import type { Result } from '../domain/result.ts';
 import { countedText } from '../domain/text.ts';
 
-/** Real headers are far smaller. */
 const MAX_HEADER_BYTES = 65_536;
 const FIXED_BYTES = 12;
 

@@ -12,7 +12,6 @@ export interface OpenedFile {
   readonly state: string;
 }
 
-/** Returns a text that changes whenever the file changes. */
 export function fileState({ mtimeMs, size, ino }: Stats): string {
   return `${mtimeMs}|${size}|${ino}`;
 }

@@ -179,7 +179,6 @@ export async function inspectColumns(
   });
 }
 
-/** Returns whether a record looks like a header: text where the column has numbers, or a name in every field. */
 function looksLikeHeader(fields: readonly string[], columns: readonly ColumnReader[]): boolean {
   return (
     isHeader(fields) ||

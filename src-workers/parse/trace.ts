@@ -7,10 +7,9 @@ export interface Trace {
   readonly measured: MeasuredLoss | null;
 }
 
-/** A lane without a unit in its group's first round does not count. */
+/** Lanes of a group count only up to the largest number that was active when a unit began. */
 export interface MeasuredLoss {
   readonly threadGroupWidth: number;
-  /** Thread groups that ran units. */
   readonly threadGroups: number;
   readonly meanActiveLanes: number;
   /** Lanes that hold units, divided by active lanes, both summed over all steps; ≥ 1. */

@@ -42,7 +42,6 @@ export async function gathered(source: ByteSource, label: string, limit: number)
   return joined(parts, length);
 }
 
-/** Unpacks a file if it is gzip. Fails if more than `limit` bytes result, or if the archive is damaged. */
 export async function unpacked(
   bytes: Uint8Array,
   label: string,
