@@ -49,7 +49,8 @@ export function findAddresses(code: readonly Instruction[], sums: Sums): Address
       const grown = address && sums.growth(address);
       if (!address || !grown) return within.length === 0 || !differs(at) ? null : 'scattered';
       if ((isConstant(grown) && grown.constant === 0) || !differs(at)) return null;
-      // Lanes read side by side if the step is the number of threads in a block, or if their elements are neighbours.
+      // Lanes read side by side if they begin at neighbouring elements, or if a pass steps over at least 32 elements.
+      // If the step is the number of threads in a block, these threads share a unit instead.
       const lanes =
         threadsPerUnit === 1 &&
         [...sums.before(address).terms].some(([name, times]) => LANE.test(name) && Math.abs(times) === bytes);
@@ -67,7 +68,7 @@ export const LANE = /^(%tid\.x|SR_TID\.X)$/;
 const THREADS = /^(%ntid\.x|c\[0x0\]\[(RZ|0x0|0x360)\])$/;
 const sum = (values: readonly number[]): number => values.reduce((all, one) => all + one, 0);
 
-/** Lists the arrays that the instructions `counted` of an iteration read and write, with their address patterns. */
+/** Lists the arrays that the instructions `counted` of an iteration access, with the patterns of their addresses. */
 export function findAccesses(
   code: readonly Instruction[],
   addresses: Addresses,

@@ -56,11 +56,9 @@ const MAX_TERMS = 24;
 /** Maximum number of steps back from a register. Beyond it, the value is not followed. */
 const MAX_DEPTH = 200;
 
-/** The places where registers are written, which are the same for all loops of a kernel. */
 export interface Writers {
   readonly passes: Dominance;
   readonly block: ReadonlyMap<number, number>;
-  /** All writes to a register, in the order of the code. */
   readonly all: ReadonlyMap<string, readonly number[]>;
   readonly last: (name: string, at: number) => number | undefined;
 }
@@ -216,7 +214,6 @@ function computeValues(
   return { writtenBy, operand, address };
 }
 
-/** Returns the instruction whose result a name represents. */
 function findWriter(name: string): number | null {
   const written = /(\d+)\*?$/.exec(name.includes('@') || name.endsWith('*') ? name : '');
   return written && Number(written[1]);
@@ -255,7 +252,6 @@ const COPIES = /^(mov|cvta|cvt|U?MOV|R2UR|S2U?R|U?LDC)$/;
 const ADDITIONS = /^(add|IADD3?|UIADD3|VIADD)$/;
 const PRODUCTS = /^(mul|mad|U?IMAD)$/;
 
-/** Returns the result of an instruction; null if the result is not a sum. */
 function result({ text }: Instruction, value: (operand: string | undefined) => Sum, product: string): Sum | null {
   const { name, operands } = splitOperation(text);
   const [operation, ...kinds] = name.split('.');

@@ -67,7 +67,6 @@ const LOAD = 2 ** 20;
  */
 function memoryChain({ code, from, to, before }: Graph, { blocks, head, counts }: Region): Omit<Chain, 'instructions'> {
   interface State {
-    /** For each register in which a chain ends, the length of the chain. */
     readonly values: Map<string, number>;
     branches: number;
   }

@@ -1,6 +1,5 @@
 import { ok, type Result, badInput } from '../domain/result.ts';
 
-/** An object file says nothing about spills. */
 export interface CubinKernel {
   readonly entry: string;
   readonly arch: string;

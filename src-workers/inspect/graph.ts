@@ -92,7 +92,7 @@ function dominators({ before }: Graph): Int32Array {
 
 export interface Loop {
   readonly head: number;
-  /** Blocks that branch back to the head, in order. */
+  /** Blocks that branch back to the head. */
   readonly tails: readonly number[];
   readonly blocks: ReadonlySet<number>;
   parent: Loop | null;

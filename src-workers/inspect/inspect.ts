@@ -16,7 +16,6 @@ export interface KernelTexts {
   readonly ptx?: string;
   readonly sass?: string;
   readonly cubin?: Uint8Array;
-  /** A report of Nsight Compute. */
   readonly profile?: string;
   readonly capped?: readonly { readonly cap: number; readonly log: string }[];
 }
@@ -182,8 +181,8 @@ function writeNotes({ threadsPerUnit, others, serial }: KernelPhases): readonly 
     ...(threadsPerUnit > 1 ? [`The tree of shuffles combines the results of ${threadsPerUnit} threads per unit.`] : []),
     ...(serial === 'remains'
       ? [
-          'Each iteration waits for a value of the one before that decides neither a load nor the end of the loop. If ' +
-            'threads can combine parts of it, as for a linear recurrence, set "sharing": "deal" in the study.',
+          'Each iteration waits for a value from the one before, which decides neither a load nor the end of the loop. ' +
+            'If threads can combine parts of it, as for a linear recurrence, set "sharing": "deal" in the study.',
         ]
       : []),
     ...(others.length > 0 ? [`These loops belong to no phase and are not counted: ${places}.`] : []),

@@ -7,7 +7,6 @@ export interface Instruction {
   readonly writes: readonly string[];
   /** Whether the instruction runs only under a predicate. A register that it writes may then keep its old value. */
   readonly guarded: boolean;
-  /** Whether the instruction loads a value from device memory. */
   readonly loads: boolean;
   /** Bytes that a lane moves to or from memory. */
   readonly bytes: number;

@@ -65,7 +65,6 @@ export function findLoops({ entry, instructions, labels }: KernelCode, asked: As
 }
 
 export interface AskedLoop {
-  /** Number of the loop in the order of the code, from 1. */
   readonly loop?: number | undefined;
   readonly iterations?: number | undefined;
   /** Lines of the loops that another listing of the same kernel marks. */

@@ -87,7 +87,7 @@ export function findPhases(
   const serial = cooperates(code, own) ? null : waitsForBefore(graph, loop, sums, unrolled);
   const sharing = serial !== null || cooperates(code, own) ? 'split' : 'deal';
   // If iterations are dealt, another loop that exchanges values is the tree that combines results. If they are split,
-  // it may be an unrolled copy of this loop.
+  // such a loop may be an unrolled copy of the chosen loop.
   const treeLoop =
     sharing === 'split'
       ? -1
@@ -257,7 +257,6 @@ function makeTree(
     for (const user of users.get(at)!)
       if (unit.has(user) && !code[user].access && code[user].class !== 'control') found.add(user);
   }
-  // All instructions between two shuffles also belong to the tree.
   const between = new Set(shuffles);
   for (const at of between)
     for (const maker of makers.get(at)!)

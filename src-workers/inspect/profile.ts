@@ -121,7 +121,6 @@ function number(text: string, unit: string): number | null {
   return Number.isFinite(value) ? value : null;
 }
 
-/** Returns 256 for `(256, 1, 1)`; null if the text is not a size. */
 function product(text: string): number | null {
   const parts = /^\((\d+),\s*(\d+),\s*(\d+)\)$/.exec(text.trim());
   return parts ? Number(parts[1]) * Number(parts[2]) * Number(parts[3]) : null;

@@ -124,10 +124,9 @@ const LOADS = /^(ld|ldu|tex|tld4|suld|atom)$/;
 const ACCESSES = /^(ld|ldu|st|atom|red)$/;
 const EXCHANGES = /^(ld|atom)\b.*\.(shared|local)\b|^ldmatrix\b/;
 const NEAR = /\.(shared|local|param|const)\b/;
-/** Special registers that differ between the threads of a group. */
 const LANE = /^%(tid|laneid|lanemask_\w+)\b/;
 
-/** @param before the text of the previous instruction; the assembler may reuse some of its operands */
+/** @param before the text of the previous instruction; the assembler may reuse its operands */
 function instruction(text: string, line: number | null, marks: number, before: string): Instruction {
   const guard = /^@!?([%\w$]+)\s+/.exec(text);
   const { name, operands } = splitOperation(text);

@@ -3,7 +3,7 @@ import { splitOperation, type Instruction } from './instruction.ts';
 
 /** What needs a value for which iterations wait; see `findWaiting`. */
 export interface Waiting {
-  /** The end of the loop depends on the value, or each is loaded from an address that depends on the one before. */
+  /** The end of the loop depends on the value, or the next value is loaded from an address that depends on it. */
   readonly decides: boolean;
   /** Another value is read after the loop, or stored. */
   readonly remains: boolean;
@@ -39,7 +39,6 @@ export function findWaiting(graph: Graph, loop: Loop): Waiting {
 interface Source {
   readonly at: number;
   readonly name: string;
-  /** Whether the value may come from the previous iteration. */
   readonly carried: boolean;
 }
 type Sources = ReadonlyMap<number, readonly Source[]>;
@@ -116,7 +115,6 @@ function followValues(
   return { sources, changes };
 }
 
-/** Returns the index of the last of some ascending numbers that is less than a limit; −1 if there is none. */
 function placeBefore(numbers: readonly number[], limit: number): number {
   let [low, high] = [0, numbers.length];
   while (low < high) {
@@ -127,7 +125,7 @@ function placeBefore(numbers: readonly number[], limit: number): number {
   return low - 1;
 }
 
-/** The predicate of a guarded instruction, and the value with which the instruction runs. */
+/** The predicate of a guarded instruction, and the value that it must have. */
 function guardOf({ text, guarded }: Instruction): { readonly name: string; readonly holds: boolean } | null {
   const [, not, name] = /^@(!?)(\S+)/.exec(text) ?? [];
   return guarded && name !== undefined ? { name, holds: not === '' } : null;
@@ -177,7 +175,7 @@ interface Step {
   readonly steady: boolean;
 }
 
-/** Sets of kinds whose steps combine: those of any number of consecutive iterations are one operation of the set. */
+/** Sets of kinds whose steps combine: the steps of several consecutive iterations equal one operation of the set. */
 const DIVISIBLE: readonly ReadonlySet<Kind>[] = (
   [['add'], ['multiply'], ['order'], ['logic', 'mask'], ['left'], ['right']] as const
 ).map((kinds) => new Set<Kind>(['move', ...kinds]));
@@ -205,7 +203,6 @@ const LOGIC = /^(and|or|xor|not|lop3|LOP|U?LOP3|U?PLOP3)$/;
 const SHIFTS = /^(shl|shr|U?SHF|SHL|SHR)$/;
 const COMPARES = /^(setp|U?ISETP|[FD]SETP|HSETP2)$/;
 
-/** @param own the registers through which values of the cycle enter */
 function kindOf({ class: name, text, unit, moves }: Instruction, own: ReadonlySet<string>): Kind | null {
   const { name: whole, operands } = splitOperation(text);
   const [operation, ...types] = whole.split('.');

@@ -56,7 +56,6 @@ const ACCESSES = /^(LD|LDG|ST|STG|ATOM|ATOMG|RED|REDG)$/;
 const MATRIX = /^([HIBDQO]MMA|[HIBQ]GMMA|UTC\w*MMA)$/;
 const NO_RESULT = /^(ST|STG|STS|STL|STSM|RED|REDG|SUST|CCTL|LDGSTS)$/;
 
-/** @param before the text of the previous instruction; this instruction may reuse some of its operands */
 function instruction(text: string, line: number | null, before: string): Instruction {
   const guard = /^@!?(U?P(?:\d|T))\s+/.exec(text);
   const { name, operands } = splitOperation(text);
@@ -129,7 +128,7 @@ const hexadecimal = (operand: string): string[] => {
 const isPredicate = (operand = ''): boolean => /^U?P(\d|T)$/.test(operand);
 const isRegister = (operand = ''): boolean => /^U?R(\d+|Z)$/.test(operand);
 
-/** Returns two for `ISETP.GE.AND P0, PT, …`; register and carries for `IADD3 R2, P0, P1, …`. */
+/** Returns 2 for `ISETP.GE.AND P0, PT, …`, and 3 for `IADD3 R2, P0, P1, …` (a register and two carries). */
 function resultCount(name: string, operands: readonly string[]): number {
   if (/^\w*SETP|^U?PLOP3/.test(name)) return Math.min(2, operands.length);
   let count = 0;
@@ -143,7 +142,6 @@ function resultCount(name: string, operands: readonly string[]): number {
   return count;
 }
 
-/** Returns the number of 32-bit registers that a result occupies. */
 function findWidth(name: string, operation: string): number {
   if (name.includes('.128')) return 4;
   return name.includes('.64') || name.includes('.WIDE') || /^D(ADD|MUL|FMA)$/.test(operation) || name.includes('.F64')

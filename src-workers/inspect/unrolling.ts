@@ -46,7 +46,7 @@ export function findUnrolling(graph: Graph, loop: Loop, sums: Sums, compared: re
     for (let times = Math.min(step, MAX_UNROLLED); times > 1; times--) {
       if (step % times !== 0) continue;
       if (streams.length > 0 && repeated(times) && stepThrough(times)) return { iterations: times, repeats: 1 };
-      // Without streams, or if the start of a stream is unknown, the step and the repetition must agree.
+      // Otherwise, the work must occur as often as the step says: exactly as often, if there are streams.
       const alone = streams.length === 0 ? repeated(times) : !inBytes && repeatedExactly(times);
       if (times === step && !byThreads && alone) return { iterations: times, repeats: 1 };
     }
