@@ -181,7 +181,7 @@ type FittedParameter = Exclude<CalibrationParameter, 'schedulers' | 'divergentBr
 type Values = Readonly<Record<FittedParameter, number>>;
 interface ForwardModel {
   readonly exact: (values: Values) => Float64Array;
-  /** Interpolates between two setups: the depth laws of each take long, and a descent tries hundreds of setups. */
+  /** Interpolates between two setups: the depth laws of a setup take long, and a descent tries hundreds of setups. */
   readonly quick: (values: Values) => Float64Array;
 }
 
@@ -254,7 +254,7 @@ function onlyMeasured(
 
 /**
  * Distance of the setups for which times are computed. Others are interpolated, because the depth laws of a new setup
- * take long. The distance must be wide, since two setups may differ in the grid of a law, and so in time by 0.3 %.
+ * take long. The laws of near setups may have different grids, which changes a time by 0.3 %, so the distance is wide.
  */
 const setupStep = (plan: SweepPlan): number => 0.1 * moments(plan.law).mean + 0.2;
 

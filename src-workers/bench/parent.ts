@@ -10,7 +10,7 @@ export function endWithParent(): void {
   const parent = Number(process.env[PARENT_VARIABLE]);
   if (!(parent > 0)) return;
   setInterval(() => {
-    // The parent has ended, because the system has given this process another parent.
+    // The system has given this process another parent, so its own parent has ended.
     if (process.ppid !== parent) process.exit(1);
   }, LOOK_MS).unref();
 }

@@ -13,7 +13,6 @@ export interface ProbeTimes {
   readonly startMs: number;
   readonly onceMs: number;
   readonly prepareMs: number;
-  /** Includes the time to wait for the launch. */
   readonly launchMs: number;
   readonly slowestLaunchMs: number;
 }
@@ -193,7 +192,6 @@ function mostUnits(least: number, most: number, fits: (units: number) => boolean
   return fits(most) ? most : firstIndex(least + 1, most, (units) => !fits(units)) - 1;
 }
 
-/** Rounds a number down to two digits: 5431 → 5400. */
 function twoDigits(value: number): number {
   const unit = 10 ** Math.max(0, Math.floor(Math.log10(value)) - 1);
   return Math.floor(value / unit) * unit;

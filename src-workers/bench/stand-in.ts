@@ -23,7 +23,7 @@ const TABLE_WORDS = 2 ** 25;
 const OWN_REGISTERS = 16;
 const MAX_THREADS_PER_UNIT = 32;
 
-/** The contents of a pass. A rate is the fraction of passes (in 2⁻³²) that have one more load of the kind. */
+/** The contents of a pass. A rate is the fraction of passes (in units of 2⁻³²) that have one more load of the kind. */
 export interface UnitLoopShape {
   readonly floats: number;
   readonly integers: number;
@@ -74,7 +74,7 @@ function streamedSectors(profile: UnitLoopProfile): number {
   return Math.max(0, bytes / SECTOR_BYTES - loads / lanesPerSector(profile));
 }
 
-/** Splits a mean into the steps of every pass, and the fraction of passes (in 2⁻³²) that have one more step. */
+/** Splits a mean into the steps of every pass, and the fraction of passes (in units of 2⁻³²) that have one more step. */
 function inPasses(mean: number): { readonly each: number; readonly rate: number } {
   const each = Math.floor(mean + 2 ** -10);
   return { each, rate: Math.round(Math.max(0, mean - each) * 2 ** 22) * 2 ** 10 };
@@ -110,7 +110,7 @@ function overhead(profile: UnitLoopProfile, u: number) {
 
 /** The integer instructions of a pass besides its steps: for one thread per unit, for split, and for dealt units. */
 const OWN = { one: 4, split: 6, dealt: 8 } as const;
-/** Instructions that change to the next unit: the first number in the nested form, the second in the flattened form. */
+/** Instructions that change to the next unit: here in the nested form, on the next line in the flattened form. */
 const UNIT_INSTRUCTIONS = 38;
 const REFILL_INSTRUCTIONS = 26;
 /** Instructions of the nested form that find where a unit's loads start. */

@@ -47,7 +47,6 @@ export function slotLayout(
   });
 }
 
-/** Parses a balancing that the loop which stands in for a kernel can measure. */
 export function parseStandIn(text: string): Result<WholeUnitBalancing> {
   const balancing = parseBalancing(text);
   if (!balancing.ok) return balancing;
@@ -112,7 +111,7 @@ export function unitOrder(
   }
 }
 
-/** Sorts units by length with a stable radix sort: 16 bits per pass, the least significant half first. */
+/** Sorts units by length with a stable radix sort of 16 bits per pass. */
 function byLength(lengths: Uint32Array): Uint32Array {
   let order = Uint32Array.from({ length: lengths.length }, (_, unit) => unit);
   const longest = lengths.reduce((most, length) => Math.max(most, length), 0);

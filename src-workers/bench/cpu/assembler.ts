@@ -6,7 +6,6 @@ export const F64 = 0x7c;
 export const V128 = 0x7b;
 export type ValueType = typeof I32 | typeof F64 | typeof V128;
 
-/** Encodes in LEB128. */
 function unsigned(value: number): Bytes {
   const low = value & 0x7f;
   const rest = value >>> 7;

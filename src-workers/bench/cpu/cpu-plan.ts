@@ -6,7 +6,7 @@ export const ASSUMED_CACHE_BYTES = 64 * 2 ** 20;
 const CACHES = 4;
 /** With fewer bytes, starting the threads takes a noticeable fraction of the time. */
 const MIN_BYTES = 256 * 2 ** 20;
-/** The fraction of the whole memory, and of its free part, that a case may use. */
+/** The fraction of the 4 GiB of a WebAssembly memory, and of the machine's free memory, that a case may use. */
 const MEMORY_FRACTION = 0.9;
 const FREE_FRACTION = 0.5;
 
@@ -24,7 +24,7 @@ export interface CpuPlanOptions {
 /** Returns the contention suite of Langguth, Cai, Trotter. Every case moves the same number of bytes. */
 export function contentionCases({ cores, totalBytes }: CpuPlanOptions): readonly ContentionCase[] {
   const unbalanced = Array.from({ length: cores - 1 }, (_, i) => i + 2);
-  // The largest packed triangle of rows·(rows + 1)/2 numbers of 8 bytes that fits.
+  // Rows of the largest packed triangle that fits: rows·(rows + 1)/2 numbers of 8 bytes.
   const rows = Math.floor((Math.sqrt(1 + totalBytes) - 1) / 2);
   return [
     ...Array.from({ length: cores }, (_, i): ContentionCase => {

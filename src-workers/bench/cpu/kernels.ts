@@ -16,7 +16,6 @@ import {
   type Bytes,
 } from './assembler.ts';
 
-/** Four vectors of 16 bytes. */
 export const UNROLLED_BYTES = 64;
 const VECTORS = [0, 16, 32, 48];
 

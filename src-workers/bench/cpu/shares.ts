@@ -70,8 +70,8 @@ export interface DesignShares {
 }
 
 /**
- * Every core gets its share as in the prediction (`predict/cpu.ts`). A design that moves less than a pass is copied
- * until it fills one. The triad moves the bytes, since the prediction's bandwidths were measured with it.
+ * Every core gets its share as in the prediction (`predict/cpu.ts`). The work is copied, also in part, until it fills
+ * whole passes of `passBytes`. The triad moves the bytes, since the prediction's bandwidths were measured with it.
  */
 export function designShares(design: Design, loads: CpuLoads, machine: DesignMachine): Result<DesignShares> {
   const { gridBlocks: cores } = design;

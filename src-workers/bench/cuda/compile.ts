@@ -28,7 +28,6 @@ export interface CudaCompilation {
 export interface CompiledCuda {
   readonly program: string;
   readonly kernels: readonly KernelUsage[];
-  /** Objects that were not in the cache. */
   readonly compiled: readonly string[];
 }
 

@@ -20,7 +20,7 @@ export interface PlacedFile {
 export interface CudaObject {
   readonly name: string;
   readonly source: string;
-  /** Flags of this object, one word each. `COMPILE_FLAGS` are for all objects. */
+  /** One word each. `COMPILE_FLAGS` are for all objects. */
   readonly flags: readonly string[];
 }
 

@@ -56,7 +56,6 @@ export async function compileEmulated(request: EmulatedProgram): Promise<Result<
   return ok(program.value.path);
 }
 
-/** Floating-point operations are not fused or reordered. */
 const COMPILE = ['-std=c++17', '-O1', '-w', '-ffp-contract=off', '-fpermissive', '-fpreprocessed'] as const;
 
 async function preprocessed(

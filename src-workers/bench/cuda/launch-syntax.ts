@@ -24,7 +24,6 @@ function ownCode(preprocessed: string): string {
 
 const LAUNCH = /(?<!operator\s{0,3})<<\s*<(?!<)/;
 
-/** Returns -1 if the bracket that opens at `from` never closes. */
 function findClosing(masked: string, from: number): number {
   let depth = 0;
   for (let at = from; at < masked.length; at += 1) {

@@ -56,7 +56,6 @@ async function versionFolders(environment: Environment): Promise<readonly string
     .map((home) => join(home, 'bin'));
 }
 
-/** Returns the nvcc that the user set in NVCC, or else each nvcc in the searched folders once, in their order. */
 async function findCompilers(environment: Environment): Promise<Result<readonly string[]>> {
   const set = environment['NVCC'];
   if (set)
@@ -102,7 +101,6 @@ export function chooseToolkit(toolkits: readonly Toolkit[], capabilities: readon
     const ways = capabilities.map((one) => findArchitecture(toolkit, one));
     const architectures = [...new Set(ways.filter((way) => way !== null))].sort();
     const lacking = capabilities.filter((_, at) => ways[at] === null);
-    // PTX, which the driver must still compile, scores 1. Machine code scores 2.
     const score = ways.reduce((sum, way) => sum + (way === null ? 0 : way.startsWith('sm_') ? 2 : 1), 0);
     return { nvcc: toolkit.nvcc, architectures, lacking, score };
   });
@@ -114,7 +112,6 @@ export function chooseToolkit(toolkits: readonly Toolkit[], capabilities: readon
 /** The driver's programs in the Windows Subsystem for Linux, where this folder is often missing in PATH. */
 const WSL_FOLDER = '/usr/lib/wsl/lib';
 
-/** Returns null if nvidia-smi is missing or fails. */
 export async function askNvidiaSmi(
   query: string,
   environment: Environment = process.env,

@@ -62,7 +62,6 @@ function classCounts(classes: Classes, lengths: Uint32Array): readonly number[] 
   return counts;
 }
 
-/** Designs with the same key have the same order of units. */
 export function orderKey({ balancing: text, threadsPerUnit, blockThreads, classes }: Design): string {
   const balancing = parseBalancing(text);
   const group = balancing.ok && balancing.value.kind === 'best-buckets' ? [threadsPerUnit, blockThreads] : [];

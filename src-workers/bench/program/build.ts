@@ -62,7 +62,7 @@ export function openBuilder(
   };
 }
 
-/** Every file in the folders of a cached build must be checked for changes. */
+/** If the named folders have more files, checking all of them for changes would take too long. */
 const MAX_FILES = 5000;
 const PASSED_BY = /^(\..*|node_modules|__pycache__)$/;
 

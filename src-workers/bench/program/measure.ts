@@ -34,7 +34,6 @@ interface Measured {
   maxError: number | null;
 }
 
-/** The digest of the correct result, and a description of the designs that have it. */
 interface Reference {
   readonly digest: string | null;
   readonly of: string;

@@ -52,7 +52,6 @@ interface PipelineOptions {
 export interface Launcher {
   readonly device: GPUDevice;
   pipeline(source: string, of?: PipelineOptions): Promise<GPUComputePipeline>;
-  /** Creates a buffer with `data`, or with this many bytes of zeros. */
   storage(data: ArrayBufferView | number): Promise<GPUBuffer>;
   uniform(): GPUBuffer;
   bind(pipeline: GPUComputePipeline, buffers: readonly GPUBuffer[]): GPUBindGroup;

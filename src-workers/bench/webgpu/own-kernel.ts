@@ -80,7 +80,6 @@ export async function ownKernelBuffers(
   return ok({ kernel, lengths, arrays, initial: kept, layout, order: null });
 }
 
-/** Fails with `unsupported` or `bad-input` if the kernel cannot run the design. */
 export async function prepareOwnKernel(
   launcher: Launcher,
   shared: OwnKernelBuffers,

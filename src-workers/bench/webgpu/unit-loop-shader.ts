@@ -22,7 +22,7 @@ function repeated(count: number, step: () => string): string {
   return `for (var k = 0u; k < ${rounds}u; k++) {\n${steps(UNROLLED_STEPS)}\n}\n${steps(count % UNROLLED_STEPS)}`;
 }
 
-/** Unlike in CUDA, steps need no registers of their own, because WebGPU has no register cap that could spill them. */
+/** State of the loads between passes. Other steps keep none, because WebGPU has no register cap to cause spills. */
 const LOAD_STATE = ['ring', 'stream', 'streamed', 'loadPhase', 'streamPhase']
   .map((name) => `var<private> ${name}: u32;`)
   .join('\n');

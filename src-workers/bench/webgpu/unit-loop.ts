@@ -103,7 +103,7 @@ export async function prepareUnitLoop(
       return { pipeline, bindGroup, blocks };
     },
     begin() {
-      // Clears the results, because results of an earlier design could be mistaken for results of this design.
+      // Results of an earlier design could be mistaken for results of this design.
       const encoder = launcher.device.createCommandEncoder();
       encoder.clearBuffer(buffers.result);
       queue.submit([encoder.finish()]);
