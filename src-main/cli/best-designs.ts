@@ -64,7 +64,6 @@ export function evidenceFields({ tieBand, devices, partial }: BestDesigns) {
   return { tieBand, partial, evidence: Object.fromEntries(devices.map(({ id, evidence }) => [id, evidence])) };
 }
 
-/** Says whether designs are missing, and which devices and kinds of implementations have no public measurements. */
 export function sayUnmeasured(terminal: Terminal, { devices, partial }: BestDesigns, deviceId?: string): void {
   if (partial !== null) terminal.say(partial);
   const gaps = evidenceGaps(devices.filter(({ id }) => (deviceId ?? id) === id));

@@ -7,9 +7,7 @@ import { plain, progressBar, type Streams } from './output.ts';
 
 export function runId(text: string | undefined): Result<number> {
   if (text !== undefined && /^[1-9]\d{0,14}$/.test(text)) return { ok: true, value: Number(text) };
-  return badInput(
-    `Specify the number of a run${text === undefined ? '' : `, not "${text}"`} (lockstep runs list shows them).`,
-  );
+  return badInput(`Specify the number of a run${text === undefined ? '' : `, not "${text}"`} (lockstep runs list).`);
 }
 
 const AGENTS_MS = 3000;

@@ -68,7 +68,6 @@ export function usage<T>(result: Result<T>): T {
   throw new UsageError(result.error);
 }
 
-/** Prints an expected failure, or a bug. Returns the exit code. */
 export function reportError(terminal: Streams, error: unknown): number {
   if (error instanceof FailureError) return reportFailure(terminal, error.failure, error instanceof UsageError);
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -103,7 +102,6 @@ export function terminalOn(streams: Streams): Terminal {
   };
 }
 
-/** Writes each part when the reader has taken the part before it. */
 export async function printParts(terminal: Streams, parts: AsyncIterable<string>): Promise<void> {
   for await (const part of parts) {
     terminal.out(part);
@@ -111,12 +109,11 @@ export async function printParts(terminal: Streams, parts: AsyncIterable<string>
   }
 }
 
-/** Formats `0.123` as `12.3 %`, and NaN as a dash. */
 export function percent(fraction: number, decimals = 1): string {
   return Number.isNaN(fraction) ? '–' : `${(100 * fraction).toFixed(decimals)} %`;
 }
 
-/** Formats `0.123` as `+12.3 %`. A value that rounds to zero has no sign. */
+/** A value that rounds to zero has no sign. */
 export function signedPercent(fraction: number, decimals = 1): string {
   const text = percent(Math.abs(fraction), decimals);
   return Number.parseFloat(text) === 0 ? text : `${fraction < 0 ? '-' : '+'}${text}`;
@@ -191,7 +188,6 @@ export async function showSeconds<T>(terminal: Streams, label: string, work: Pro
   }
 }
 
-/** Parses whole numbers ≥ 1, such as `2,4,8`. Returns null for any other text. */
 export function numberList(text: string): readonly number[] | null {
   const numbers = text.split(',').map((part) => (/^\s*\d+\s*$/.test(part) ? Number(part) : NaN));
   return numbers.every((value) => Number.isSafeInteger(value) && value >= 1) ? numbers : null;

@@ -5,7 +5,7 @@ export const ACCURACY_TEXT =
   'Compared with the event simulation, half of the predictions for unsorted units are within 0.4 %, and 95 % are within 4 %. ' +
   'For sorted, bucketed or fetched units, half are within 0.8 %, and 95 % are within 9 %. Errors are largest where a few units are far longer than all others.';
 
-/** Distance of a contradicted prediction from the simulated interval, as a fraction of the simulated mean. */
+/** Minimum distance of a contradicted prediction from the simulated interval, over the simulated mean. */
 const CONTRADICTION_FRACTION = 0.1;
 
 type Simulated = Pick<SimulatedTime, 'meanMs' | 'lowMs' | 'highMs'>;
@@ -15,7 +15,6 @@ export function isContradicted(predictedMs: number, { meanMs, lowMs, highMs }: S
   return beyond > CONTRADICTION_FRACTION * meanMs;
 }
 
-/** Returns, for example, `14.4 times as long as predicted` or `23 % shorter than predicted`. */
 export function contradictionText(predictedMs: number, { meanMs }: Simulated): string {
   const ratio = meanMs / predictedMs;
   if (ratio >= 2) return `${ratio.toFixed(1)} times as long as predicted`;

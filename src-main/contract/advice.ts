@@ -44,8 +44,8 @@ export interface Recommendation {
   readonly why: string;
   readonly inputs: readonly InputFact[];
   /**
-   * One map for each value of threads per unit. Columns are block sizes and rows are launches, at most 32 of each, so
-   * that neighbours may share one. A coarse prediction shows the nearest predicted design in each cell.
+   * One map for each value of threads per unit, with at most 32 columns (block sizes) and 32 rows (launches), so that
+   * neighbouring values may share one. A coarse prediction shows the nearest predicted design in each cell.
    */
   readonly landscape: {
     readonly rows: number;

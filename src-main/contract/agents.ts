@@ -1,7 +1,6 @@
 import type { MeasuringTarget } from './measuring.ts';
 
 export type AgentsState =
-  /** No Redis is set, so this machine itself computes and measures. */
   | { readonly kind: 'off' }
   | { readonly kind: 'failed'; readonly message: string }
   | {
@@ -10,7 +9,6 @@ export type AgentsState =
       /** An agent must have the same versions of this program and its models. */
       readonly versions: string;
       readonly agents: readonly Agent[];
-      /** Tasks that no agent has taken yet, over all runs. */
       readonly waiting: number;
       readonly active: number;
     };

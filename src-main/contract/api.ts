@@ -260,7 +260,7 @@ export interface RankPage {
   readonly outdated: boolean;
   readonly offset: number;
   readonly rows: readonly RankRow[];
-  /** How many equal designs a row stands for; 0 for every row but the first of an opened group. */
+  /** How many equal designs each row stands for; 0 for the further rows of an opened group. */
   readonly equal: readonly number[];
   /** Number of designs that cannot be told from the fastest, inside and outside the filter. */
   readonly ties: number;
@@ -406,7 +406,6 @@ export interface ExportFormat {
   readonly id: string;
   readonly label: string;
   readonly text: string;
-  /** More words by which the command palette finds the format. */
   readonly words?: string;
   readonly about: 'report' | 'table' | 'code' | 'tuner';
   readonly rows: boolean;

@@ -1,6 +1,6 @@
 import type { ExportDocument } from './api.ts';
 
-/** The type of `window.lockstep` in the desktop window. A file of types lets page and preload script share no code. */
+/** The type of `window.lockstep` in the desktop window. This file has only types, so page and preload share no code. */
 
 export type MenuCommand =
   | 'study.new'
@@ -30,7 +30,6 @@ export interface OpenedFile {
 
 export type ThemeChoice = 'system' | 'light' | 'dark';
 
-/** The colours of the window's own buttons, as `#rrggbb`. */
 export interface TitleBarColours {
   readonly background: string;
   readonly symbol: string;

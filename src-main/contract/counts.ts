@@ -5,7 +5,6 @@ export const BEST_DESIGNS = 10_000;
 
 export const TOO_MANY_TEXT = `A space can be predicted completely if it has at most ${MAX_DESIGNS.toLocaleString('en')} designs. Keep only the best designs, or use fewer values.`;
 
-/** Whether the rows of a run are measured cases, and not designs of a space. */
 export function isMeasuring({ kind }: Pick<RunSummary, 'kind'>): boolean {
   return kind === 'bench' || kind === 'import';
 }

@@ -76,7 +76,6 @@ const FILE_FORM =
   'the path of a file of raw little-endian elements, relative to the folder of the manifest; or MATRIX.mtx#rowStarts, MATRIX.mtx#columns or MATRIX.mtx#values, a CSR array of a Matrix Market file';
 
 const TYPE = `must be ${TYPE_FORM}`;
-/** Returns the type of a single value, or an empty text for a struct. */
 const plainType = (type: string): string => {
   const found = elementType(type);
   return found && !found.isStruct ? found.value : '';

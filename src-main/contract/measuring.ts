@@ -13,7 +13,6 @@ import type { Design } from '../../src-workers/domain/design.ts';
 import type { CpuDevice, GpuDevice } from '../../src-workers/domain/device.ts';
 import type { RunnableDesigns } from './runnable.ts';
 
-/** A place where benchmarks can run, or the reason why it cannot be used. */
 export interface MeasuringTarget {
   /** The id in `bench.start`: `cuda:0`, `webgpu`, `cpu`, …. Only a page can measure on its `webgpu-page`. */
   readonly id: string;

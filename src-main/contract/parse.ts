@@ -68,7 +68,7 @@ function bare(schema: SchemaParts | undefined): SchemaParts | undefined {
   return inner ? bare(inner) : schema;
 }
 
-/** Returns the schema at a path. In a union, it follows the option that can have fields or items. */
+/** Returns the schema at a path. In a union, this is the schema of the option that can have fields or items. */
 function schemaAt(schema: unknown, path: readonly { readonly key: unknown }[]): SchemaParts | undefined {
   let at = schema as SchemaParts | undefined;
   for (const { key } of path) {

@@ -436,7 +436,6 @@ const others = {
     units: v.optional(whole(1, 2 ** 31)),
     /** Measures only this number of the chosen designs, spread evenly over them; the default is all. */
     spreadDesigns: v.optional(whole(1, 10_000)),
-    /** The result of `bench.probe`, saved with the run. */
     probe: v.optional(
       v.strictObject({
         ofRepeats: whole(1, 1000),
@@ -679,7 +678,6 @@ export const procedures: typeof advice & typeof others = { ...advice, ...others 
 
 export type Procedures = typeof procedures;
 export type ProcedureName = keyof Procedures;
-/** The input of a caller, who may leave out values with a default. */
 export type ProcedureInput<Name extends ProcedureName> = v.InferInput<Procedures[Name]['input']>;
 /** The input of a service, with defaults filled in. */
 export type ProcedureArguments<Name extends ProcedureName> = v.InferOutput<Procedures[Name]['input']>;

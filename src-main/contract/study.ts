@@ -364,7 +364,6 @@ const constraintSchema = v.pipe(
   v.description('A bound on a quantity of a design; at least one of "atLeast", "atMost" and "multipleOf"'),
 );
 
-/** A study in the form that this version writes. */
 export const studyFileSchema = v.strictObject({
   $schema: optional(v.string('must be text'), 'Where an editor finds this schema'),
   lockstep: described(

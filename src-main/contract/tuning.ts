@@ -1,14 +1,7 @@
 import { ok, type Result } from '../../src-workers/domain/result.ts';
 import type { TuningStep } from './measuring.ts';
 
-export type TuningStop =
-  | 'within'
-  | 'all-measured'
-  | 'budget'
-  /** All designs of the last step failed, and no earlier design has a time. */
-  | 'all-failed'
-  /** A step added no measurement, because it ran on another device than the steps before. */
-  | 'other-device';
+export type TuningStop = 'within' | 'all-measured' | 'budget' | 'all-failed' | 'other-device';
 
 /** Number of designs that one start of the target's program measures. */
 export const DESIGNS_PER_STEP = 4;

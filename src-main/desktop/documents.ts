@@ -10,7 +10,6 @@ export async function readStudyFile(file: string): Promise<Result<OpenedFile>> {
   return text.ok ? ok({ fileName: basename(file), text: text.value }) : text;
 }
 
-/** Makes a plain file name, without folders and characters that systems or shells treat specially. */
 export function safeFileName(suggested: string): string {
   const name = basename(suggested.replaceAll('\\', '/'))
     // eslint-disable-next-line no-control-regex -- control characters are exactly what must go

@@ -36,7 +36,6 @@ export function engineEnvironment(environment) {
   return { ...environment, ...Object.fromEntries(added), LOCKSTEP_ENGINE_ONLY: names };
 }
 
-/** Finds the Electron in LOCKSTEP_ELECTRON, or the one that the first start downloaded. */
 export function findElectron(root) {
   const named = process.env.LOCKSTEP_ELECTRON;
   if (named)

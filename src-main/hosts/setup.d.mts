@@ -1,5 +1,4 @@
 interface Done {
-  /** Null if it did not fail. */
   readonly failed: string | null;
   /** Whether this process received a signal to stop, and forwarded it. */
   readonly stopped: boolean;

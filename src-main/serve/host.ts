@@ -18,7 +18,6 @@ export interface BrowserHostOptions {
   readonly rendererFolder?: string;
 }
 
-/** Serves until the process receives a signal to stop. Resolves when everything is closed. */
 export async function runBrowserHost(options: BrowserHostOptions): Promise<Result<null>> {
   const places = programPlaces();
   const { rendererFolder = places.rendererFolder } = options;

@@ -183,7 +183,6 @@ function sendTo(page: WebSocket, message: ServerMessage, pages: ReadonlySet<WebS
   page.send(frame);
 }
 
-/** Listens on a free port if the wanted one is taken or not allowed. */
 async function listen(server: Server, wanted: number): Promise<number> {
   try {
     await once(server.listen(wanted, LOOPBACK), 'listening');

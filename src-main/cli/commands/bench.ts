@@ -315,7 +315,6 @@ function plainCase(measuredCase: MeasuredCase) {
     repeats: measured?.repeats ?? 0,
     timesMs: measured?.timesMs ?? [],
     clockMhz: measured?.clockMhz ?? null,
-    // JSON leaves these fields out if they are undefined.
     conditions,
     correct,
     implementation: design?.implementation,

@@ -25,11 +25,7 @@ export function addExport(program: Command, { terminal, withRuns }: CommandLine)
   command(program, 'export <run>', 'write a run as a document')
     .addOption(formatOption().makeOptionMandatory())
     .option('-o, --output <file>', 'file to write (default: standard output)')
-    .option(
-      '--design <number>',
-      'recommend this design instead of the best, by the number that sweep and rank print',
-      whole,
-    )
+    .option('--design <number>', 'recommend this design, not the best (its number as sweep and rank print it)', whole)
     .option('--device <id>', 'only designs of this device')
     .option('--top <count>', 'designs to list', positive, 100)
     .option(

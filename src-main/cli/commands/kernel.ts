@@ -156,7 +156,6 @@ async function inspectCommand(
   for (const one of unknown) terminal.say(`- ${one}`);
 }
 
-/** Returns the losses by the profile's active lanes and by the study's lengths; null if either is unknown. */
 async function lossOfStudy(
   engine: Engine,
   file: string,
@@ -279,7 +278,6 @@ function joinedFlags(words: readonly string[]): readonly string[] {
   return flags;
 }
 
-/** Makes the path of a header or of an include folder absolute, because the compiler runs in another folder. */
 function fromHere(flag: string): string {
   const [, name, path] = /^(-I|-include=)(.*)$/.exec(flag) ?? [];
   return name === undefined ? flag : name + resolve(path).replaceAll('\\', '/');

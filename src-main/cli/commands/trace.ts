@@ -66,7 +66,7 @@ async function traceCommand(
     return;
   }
   if (program === undefined)
-    throw badUsage('Specify --header, --wgsl, or the program to trace after --, as in lockstep trace -- ./app.');
+    throw badUsage('Specify --header, --wgsl, or a program to trace: lockstep trace -- ./app.');
 
   const { units = null, output = 'lengths.csv', timeLimit } = options;
   const value = unwrap(

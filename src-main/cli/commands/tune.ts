@@ -54,7 +54,6 @@ With --json: {runId, deviceId, considered, measured, failed, best: {designIndex,
     );
 }
 
-/** The tuning ends after this many designs, measured or failed, or when the command has taken this time. */
 type TuningBudget = { readonly designs: number } | { readonly timeMs: number };
 
 interface TuneOptions
