@@ -38,7 +38,6 @@ export async function changing<T>(
 }
 
 export type Handlers<Names extends ProcedureName = ProcedureName> = {
-  /** `gone` fires when the calling page is gone. */
   readonly [Name in Names]: (
     input: ProcedureArguments<Name>,
     gone?: AbortSignal,

@@ -62,10 +62,7 @@ interface Task {
   failure: FailureError | null;
 }
 
-/**
- * If the task must end, returns the reason, otherwise null.
- * @param nowMs processor time of the worker so far
- */
+/** @param nowMs processor time of the worker so far */
 function takeProgress(task: Task, nowMs: number, steps: number, limits: TaskLimits): Failure | null {
   if (steps !== task.steps) task.counts = true;
   if (steps !== task.steps || task.steppedMs === 0) task.steppedMs = nowMs;

@@ -16,5 +16,4 @@ export const isOrderAware = (version: string | undefined): boolean => isSince(ve
 /** Earlier versions replaced unstated inputs by zero instead of the middles of their laws. */
 export const takesMiddles = (version: string | undefined): boolean => isSince(version, 4, 2);
 
-/** The version of the simulator. It is raised whenever a simulation changes. */
 export const SIMULATOR_VERSION = 'events 3.3';

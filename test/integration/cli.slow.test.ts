@@ -138,7 +138,7 @@ describe('sweep', () => {
     expect(watched.err.endsWith('\r\x1b[2K')).toBe(true);
     for (const words of [
       /^Not valid: [a-z].* \([\d,]+\)/m,
-      /Designs that are predicted within 20 % \(the upper quartile of the bands of shapes on 4 other devices/,
+      /Designs that are predicted within 20 % \(the upper quartile of the tie bands of 4 other devices/,
       /\nCompared with the event simulation, half of the predictions/,
       /\nNo public measurements are known of GeForce RTX 4090, or of designs with dynamic fetch on A100 SXM4 40 GB\. The possible errors of these times are taken from other devices\.\n/,
       /\nAssumed for .*: .*Memory traffic per iteration = 8 B, .*Once per unit = 32 instructions,.*\.\n$/,

@@ -253,7 +253,7 @@ describe('the kind of a file', () => {
     ['{"a":1}', /format of the JSON file is not known/],
     ['%%MatrixMarket matrix coordinate real general\n', /matrix is a workload/],
     ['n,p\n1,0.5\n', /engths of units are a workload/],
-    ['group,simulated_simt_iterations,simulated_mimd_iterations,measured_simt_cycles\n', /osts of single/],
+    ['group,simulated_simt_iterations,simulated_mimd_iterations,measured_simt_cycles\n', /osts of work groups/],
     ['"dataset",rows,cols,nnzs,merge_path\r\n', /^loops$/],
     ['design,time_ms\n1,2\n', /^times$/],
     ['"threads_per_unit";block_threads;time\r\n', /^times$/],

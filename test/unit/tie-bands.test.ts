@@ -113,7 +113,7 @@ describe('the expected times', () => {
     expect(fetched.text).toContain('none with dynamic fetch');
     for (const device of [H100, cpu('amd-epyc-7413'), gpu('nvidia-k20')])
       expect(expectedTimes(device, 'padded').error).toEqual(errorOf(kept.unmeasured));
-    const ours = /^Only our own launches on H100 .* not held out: on three/;
+    const ours = /^Only our own launches on H100 .* not held out\. On three/;
     expect(expectedTimes(H100, 'thread-per-unit').text).toMatch(ours);
     expect(expectedTimes(ADA, 'padded').text).toMatch(/^No public measurements/);
     // Hasan's times are predicted with measured cycles, so they are no evidence for a time.

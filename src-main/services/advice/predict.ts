@@ -26,8 +26,6 @@ import { sha256 } from '../studies/workloads.ts';
 import { advisedDevices, type AdvisedDevice, type AdvisedStudy } from './prepare.ts';
 import { listedTimes } from './uncertainty.ts';
 
-/** Predicts designs that a caller names by their parameters, even if the values are not on the study's axes. */
-
 const MAX_SPACE = 2 ** 32;
 const MAX_COUNT = 2 ** 31 - 1;
 

@@ -57,7 +57,7 @@ const MAX_KEPT = 64;
 const MIN_TASK_DESIGNS = 128;
 const MAX_TASK_DESIGNS = 2048;
 const MAX_REMEMBERED = 192;
-/** Enough for the devices of a study and some edits. Each memory has eight bytes per design. */
+/** Enough for the devices of a study and some edits. Each memory takes eight bytes per design. */
 const MAX_MEMORIES = 16;
 /** The time in which a glance may predict designs, ms. The rest of its answer takes some 30 ms. */
 const GLANCE_MS = 60;
@@ -203,7 +203,7 @@ export function createPredictions(pool: Pool): Predictions {
           return { device, part, leading, isNeeded: leading > 0 || remembered.size === 0 };
         });
       });
-      // A valid design must be found soon, so jobs with remembered designs, or of devices without any, come first.
+      // A valid design must be found soon, so jobs with remembered designs come first, and jobs of devices without any.
       jobs.sort((a, b) => Number(b.isNeeded) - Number(a.isNeeded));
       const asked = jobs.map(({ device, ...rest }) => ({
         plan: device.plan,
@@ -284,7 +284,7 @@ export function createPredictions(pool: Pool): Predictions {
   };
 }
 
-/** Identifies what earlier times depend on: designs, units and resident blocks. */
+/** Returns a key of the designs, units and resident blocks, on which earlier times depend. */
 const launchesOf = keptWith((device: AdvisedDevice): string => {
   const { implementations } = device.predictor();
   const launches = implementations.map(({ shapes: [shapes], plan: { kernelsByThreads = {} } }) => [
@@ -294,7 +294,7 @@ const launchesOf = keptWith((device: AdvisedDevice): string => {
   return sha256(JSON.stringify([device.key, spaceOf(device), launches]));
 });
 
-/** Identifies the numbers of the designs, which the kernels do not change. */
+/** Returns a key. In spaces with the same key, a number means the same design, whatever the kernels are. */
 function spaceOf({ plan: { axes } }: AdvisedDevice): string {
   const implementations = axes.implementations?.map(({ name, allows }) => ({ name, allows }));
   return JSON.stringify({ ...axes, devices: axes.devices.map(({ id }) => id), implementations });

@@ -29,7 +29,6 @@ export interface RecommendOptions {
   readonly deviceId?: string | undefined;
   /** Number of the design to compare with. It is compared on the recommended device, whatever its own device is. */
   readonly baseline?: number | null | undefined;
-  /** The design to explain instead of the picked one: a number in the study's space, on any device. */
   readonly design?: number | undefined;
   readonly look?: Look | undefined;
 }

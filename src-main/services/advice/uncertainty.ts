@@ -45,7 +45,6 @@ const LEADING = 4;
 const VARIANTS_OF_DRAW = 3;
 const MAX_LISTED = 40;
 const MAX_EQUAL = 16;
-/** Inputs with a smaller gain are not listed as worth knowing. */
 const LEAST_GAIN = 0.001;
 
 export async function uncertainty(
@@ -144,7 +143,6 @@ function errorPlaces({ plan, ties }: AdvisedDevice, designs: Uint32Array): reado
 const GOOD_ENOUGH = 0.02;
 const MOST_MEASURED = 12;
 
-/** Returns `null` if the model distinguishes all designs, or if little can be gained by measuring. */
 function computeSeparation(
   device: AdvisedDevice,
   designs: Uint32Array,

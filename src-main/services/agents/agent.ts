@@ -53,7 +53,7 @@ const TASK_LIMIT_MS = 30 * 60_000;
 const MAX_STALLS = 20;
 const MAX_PLANS = 3;
 
-/** Opens an agent. During a measurement, it runs no other tasks. */
+/** During a measurement, an agent runs no other tasks. */
 export async function openAgent(options: AgentOptions): Promise<Result<RunningAgent>> {
   if (plainName(options.name) !== options.name)
     return badInput(

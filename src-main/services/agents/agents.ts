@@ -13,7 +13,6 @@ import type { RunTaskInput } from './protocol.ts';
 
 /** The key of the setting in the app. The setting has no password, which comes from the environment or from a file. */
 export const AGENTS_SETTING = 'agents';
-/** The time between two attempts to reach a Redis that does not answer, ms. */
 const RETRY_MS = 10_000;
 const STORE_SETTING = 'agents.store';
 const settingsSchema = v.strictObject({
@@ -54,7 +53,6 @@ export function openAgents(store: StoreClient) {
       const before = replaced;
       while (!closed && replaced === before) {
         const opened = await openWith(settings);
-        // Another setting may have replaced this one in the meantime.
         if (opened.ok) return void (await (replaced === before ? replace(opened.value) : opened.value.close()));
         if (replaced === before) failure = opened.error.message;
         await pause(RETRY_MS, undefined, { ref: false });
@@ -85,7 +83,6 @@ export function openAgents(store: StoreClient) {
           : local.run(name, input, options);
       },
     }),
-    /** Returns the address of the Redis if it did not answer, otherwise null. */
     close() {
       closed = true;
       return replace(null);

@@ -92,7 +92,6 @@ function optionsOf(
   db: number,
   password: string | undefined,
 ) {
-  // A URL has brackets around an IPv6 address.
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   return {
     host,

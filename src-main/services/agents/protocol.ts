@@ -34,7 +34,6 @@ export interface MeasuringJob {
 /** An entry in the stream of a measurement. An interrupted measurement lacks the last entry, the end. */
 export type Said = { readonly record: BenchRecord; readonly atMs: number } | { readonly end: Result<ProgramEnd> };
 
-/** What an agent writes about itself every few seconds, under a key that expires. */
 export type AgentRecord = Omit<Agent, 'id' | 'fits'>;
 
 export interface OwnerRecord {

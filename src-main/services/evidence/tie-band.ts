@@ -20,8 +20,7 @@ import { percent } from '../export/text.ts';
  * order. Designs that differ only in shape (block size, grid) have a narrow band. Designs that take their work in
  * different ways have wider bands, because their times depend on different effects.
  * A device without measurements gets the upper quartile of the bands of the measured devices. With the median, it would
- * count as more certain than half of the known devices. With the maximum, a single data set would decide. Also, the
- * narrowest bands come from a simple kernel (Hasan's) and from a software GPU with fitted parameters.
+ * count as more certain than half of the known devices. With the maximum, a single data set would decide.
  */
 const keptBands = data as KeptBands;
 const TAKEN_QUANTILE = 0.75;
@@ -60,14 +59,14 @@ function measuredBand(devices: readonly string[], kinds: readonly Implementation
 /** Returns the upper quartile of bands of other devices. `what` describes them, with # for the number of bands. */
 function takenBand(what: string, bands: readonly KeptBand[]): TieBand {
   const fraction = sortedQuantile(Float64Array.from(bands, (band) => band.fraction).sort(), TAKEN_QUANTILE);
-  const takenFrom = `the upper quartile of the bands of ${what.replace('#', String(bands.length))}`;
+  const takenFrom = `the upper quartile of the tie bands of ${what.replace('#', String(bands.length))}`;
   return { fraction: Math.max(AGREEMENT_FRACTION, fraction), source: null, takenFrom, count: 0 };
 }
 
 const ofOneDevice = keptBands.bands.filter(({ devices }) => devices.length === 1);
 const TAKEN = {
   shapes: takenBand(
-    'shapes on # other devices',
+    '# other devices',
     ofOneDevice.filter(({ kinds }) => kinds.length === 0),
   ),
   kinds: takenBand(
@@ -107,7 +106,6 @@ export function tieBand(
   return keptFor(bandsOfDevices, device, Infinity, kinds.join(' '), () => findBand(device, kinds));
 }
 
-/** Making the table of a space requests the same bands many times. */
 const bandsOfDevices = new WeakMap<Device, Map<string, TieBand>>();
 
 function findBand(device: Device, kinds: readonly [] | readonly [ImplementationKind, ImplementationKind]): TieBand {

@@ -19,7 +19,7 @@ export interface ExpectedTimes {
   readonly error: TimeError;
   /** The start of a launch, ms, if the predicted time does not include it; otherwise 0. */
   readonly startMs: number;
-  /** A sentence without its full stop. */
+  /** One or two sentences, without the last full stop. */
   readonly text: string;
 }
 
@@ -54,7 +54,7 @@ export function expectedTimes(device: Device, kind: ImplementationKind): Expecte
     startMs: isStarted ? 0 : startMicroseconds * 1e-3,
     text: widest
       ? `On ${evidence!.device}, ${took} (${widest.dataset}, ${some}, ${what})`
-      : `${none}: on three of four measured GPUs, each predicted without its own measurements, ${took} (${some})`,
+      : `${none}. On three of four measured GPUs, each predicted without its own measurements, ${took} (${some})`,
   };
 }
 
@@ -66,7 +66,7 @@ export function timeRange(
 ): { readonly lowMs: number; readonly highMs: number } {
   const below = Math.hypot(...errors.map(([low]) => Math.min(0, low)));
   const above = Math.hypot(...errors.map(([, high]) => Math.max(0, high)));
-  // No launch takes less time than the floor, so the range does not go below it.
+  // The range goes below the floor of launch times only if the prediction does.
   const lowMs = Math.max(timeMs * Math.exp(-below), Math.min(timeMs, LAUNCH_FLOOR_MS));
   return { lowMs, highMs: (timeMs + startMs) * Math.exp(above) };
 }

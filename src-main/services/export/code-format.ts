@@ -175,8 +175,7 @@ function rowDesign(view: RunView, device: Device, chosen: PickedRow): PickedRow 
 }
 
 /**
- * The returned function keeps a design with a supported order and loop. Otherwise, it replaces a recommendation by the
- * fastest supported design, and fails for the user's own choice.
+ * Makes the `narrow` of a format that supports only some orders and loops.
  * @param words what the code supports, to stand after "with"
  */
 export function narrowTo(

@@ -11,7 +11,6 @@ import { renderExport } from './render.ts';
 
 /** Maximum characters of one reply. A document may have a gigabyte, which is twice the limit of a string. */
 const PART_CHARACTERS = 4_000_000;
-/** The unfinished document that was read least recently is dropped first. */
 const MAX_UNFINISHED = 16;
 /** How long an unfinished document and its run are kept without a request for a part, ms. */
 const UNFINISHED_MS = 60_000;

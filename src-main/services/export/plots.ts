@@ -267,7 +267,7 @@ export function compositionLegend(devices: readonly DeviceBest[]): string {
 /** The SVG element contains no id and no address. */
 export type DrawChart = (chart: ReportChart) => string;
 
-/** ECharts is loaded for the first report, because loading it takes longer than most commands. */
+/** ECharts is loaded only when a report needs it, because loading takes longer than most commands. */
 export async function chartDrawer(): Promise<DrawChart> {
   const [
     { init, use },

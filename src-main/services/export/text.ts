@@ -7,7 +7,6 @@ export function html(text: string): string {
   return oneLine(text).replace(/[&<>"']/g, (mark) => HTML[mark]);
 }
 
-/** Makes text one line of Markdown without markup. */
 export function markdown(text: string): string {
   return oneLine(text)
     .replace(/[\\`*_{}[\]<>|#~!&]/g, (mark) => `\\${mark}`)
@@ -110,7 +109,6 @@ export function whole(value: number): string {
   return value.toLocaleString('en-US', { maximumFractionDigits: 0 });
 }
 
-/** Formats 0.131 as `13.1 %`, with a no-break space. */
 export function percent(fraction: number, decimals = 1): string {
   return `${(100 * fraction).toFixed(decimals)}\u00a0%`;
 }

@@ -139,7 +139,7 @@ function tunerDesigns(
     leftOut = `The file has only designs ${named}with the order ${design.balancing} and a ${design.loop} loop, because ${form.name} does not vary these. ${form.launchable}`;
   }
   const list = rankedDesigns(ranking, { ...ALL_VALID, positions }, 'timeMs');
-  // If predictions for other numbers of units count, more designs are considered than listed.
+  // If the format has predictions for other numbers of units, more designs are considered than listed.
   const most = form.otherUnits ? form.most : Math.min(limit, form.most);
   const found = new Map<string, TunedDesign>();
   const add = (index: number): void => {
@@ -148,7 +148,7 @@ function tunerDesigns(
     const { threadsPerUnit, loop, balancing, blockThreads, gridBlocks, registerCap, implementation } = row.design;
     const isFixed = launch.kind !== 'units-per-thread';
     const own = { unitsPerThread: isFixed ? 0 : launch.value, gridBlocks: isFixed ? gridBlocks : 0 };
-    // Launches that are equal at the study's number of units are listed once, unless other numbers of units count.
+    // Launches that are equal at the study's number of units are listed once, unless other numbers are predicted too.
     const launched = form.otherUnits ? Object.values(own) : [gridBlocks, row.design.unitsPerThread];
     const key = [implementation, threadsPerUnit, loop, balancing, blockThreads, registerCap, ...launched].join('|');
     if (!found.has(key)) found.set(key, { row, ...own });

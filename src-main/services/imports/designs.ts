@@ -60,10 +60,6 @@ function plain(value: Value): Value {
   return typeof value === 'string' && DECIMAL.test(value.trim()) ? Number(value) : value;
 }
 
-/**
- * Returns `null` if the case has none of the parameters of a design.
- * @param deviceId the device of the design, if the file states it outside the configuration
- */
 function wantedDesign({ case: one }: CaseResult, deviceId: string | null, named: NamedParameters): Wanted | null {
   if (one.benchmark === 'external') {
     const wanted = wantedOf(one.parameters.configuration, named);
@@ -216,7 +212,7 @@ async function fastestCases(
   return best;
 }
 
-/** Counts the different values of `SWEEP_PARAMETER`. All cases without this parameter count as one value. */
+/** All cases without `SWEEP_PARAMETER` count as one value. */
 function countMarks(cases: readonly CaseResult[]): number {
   const marks = cases.map(({ case: one }) =>
     one.benchmark === 'external' ? one.parameters.configuration[SWEEP_PARAMETER] : undefined,
@@ -241,7 +237,6 @@ interface LinkedCase {
   readonly index: number;
   readonly device: Device;
   readonly result: CaseResult;
-  /** Whether the time is a predicted or simulated time, and so was not measured. */
   readonly predicted: boolean;
 }
 
@@ -318,7 +313,6 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
           equal,
         )
       : [0];
-    // A file without a block width has blocks of one row.
     const widths =
       axes.blockWidth && wanted.blockWidth ? pick('blockWidth', axes.blockWidth, equal) : [rowPosition(axes)];
     const launches = places(counts[AXIS.launch]);
@@ -349,7 +343,6 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
         );
         const index = encode(counts, [device, implementation, width, unit, loop, order, launch, cap, block]);
         const { design, invalid } = describeDesign(view.predictor, index);
-        // Some launches are only for CPUs and others only for GPUs.
         if (invalid === 'not-on-device') continue;
         if (invalid !== null && design.gridBlocks === 0) reason ??= `not valid: ${reasonText(invalid)}`;
         if (!isLaunch(design, wanted)) continue;
@@ -393,10 +386,7 @@ function launchWords(wanted: Wanted): string {
   }).join(' ');
 }
 
-/**
- * Says what the file or the user must add to identify a single design.
- * @param hits `[position of the device, design]` of each matching design, as JSON; null if there are too many
- */
+/** @param hits `[position of the device, design]` of each matching design, as JSON; null if there are too many */
 function tooLittle(
   wanted: Wanted,
   hits: readonly string[] | null,
@@ -415,7 +405,7 @@ function tooLittle(
   ).map((field) => DESIGN_NAMES[field][0]);
   const advice: string[] = [];
   if (!wanted.device && !isOneDevice) {
-    const none = named === null ? '' : `; ${shown(named)} is not one of its devices`;
+    const none = named === null ? '' : `; ${shown(named)} is not one of them`;
     advice.push(
       `Specify the device of the measurements (import --device ID, one of ${devices.map(({ id }) => id).join(', ')}${none})`,
     );

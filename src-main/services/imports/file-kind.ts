@@ -89,7 +89,7 @@ function tableKind(file: FileContent): FileKind {
     return {
       kind: 'other',
       message:
-        'The file has costs of single work groups, without their lengths. Import the means (distribution, n, groups, …).',
+        'The file has costs of work groups, not lengths. Import the file of means (columns distribution, n, groups, …).',
     };
   }
   if (/^[\w"]+([,;\t]["\w]+)?\s*$/.test(firstLine(head))) {

@@ -20,16 +20,11 @@ import type { ImportInput, Imported } from './importer.ts';
 import { linkedFile, linkedPlan } from './link.ts';
 import { parametersOfStudy } from './named-parameters.ts';
 
-/**
- * Imports measurements that were made elsewhere, as a run of kind `import` with every repeat. Such a run is listed,
- * compared and exported like a measurement of this machine.
- */
-
 /** A larger message to the store would keep both sides busy for too long. */
 const MAX_BATCH_CASES = 1000;
 const MAX_BATCH_TIMES = 20_000;
 
-/** Imports a file as a run. The store removes the run if the file is unreadable or was not read to the end. */
+/** The store removes the run if the file is unreadable or was not read to the end. */
 export async function importFile(context: Context, input: ImportInput): Promise<Result<ImportedFile>> {
   const { fileName } = input;
   const start = performance.now();

@@ -23,7 +23,6 @@ interface Study {
   readonly trials: Trial[];
 }
 
-/** The codes of operations, and then the codes of the states of a trial. */
 const [CREATE_STUDY, DELETE_STUDY, STUDY_USER, STUDY_SYSTEM, CREATE_TRIAL, PARAMETER, STATE, , TRIAL_USER] = [0, 1, 2, 3, 4, 5, 6, 7, 8]; // prettier-ignore
 const [RUNNING, COMPLETE, PRUNED, FAILED] = [0, 1, 2, 3];
 const MAX_LINES = 2 ** 22;
@@ -33,7 +32,7 @@ export async function readJournal(bytes: Uint8Array, label: string): Promise<Res
   const studies: (Study | null)[] = [];
   const trials: Trial[] = [];
   const lines = new TextDecoder().decode(bytes).split('\n');
-  if (lines.length > MAX_LINES) return badInput(`${label}: It has more than ${MAX_LINES} lines, which is the limit`);
+  if (lines.length > MAX_LINES) return badInput(`${label}: It has more lines than the limit of ${MAX_LINES}`);
   const slice = new Slice();
   for (const [at, line] of lines.entries()) {
     if (slice.isOver) await nextTurn();

@@ -127,7 +127,6 @@ async function disassembled(tools: Tools, without: string | null): Promise<Pick<
 }
 
 const OWN = 'own';
-/** A name without characters that a shell would interpret. */
 const PLAIN_NAME = /^[\w+@][\w.+@-]*$/;
 
 async function compiledSource(

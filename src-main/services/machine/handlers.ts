@@ -32,7 +32,6 @@ export function appHandlers(context: Context): Handlers<ProceduresOf<'app' | 'se
     },
     'settings.set': async ({ key, value }) => {
       if (key === AGENTS_SETTING) {
-        // The setting must be valid, and must not contain a password.
         const setting = agentsSetting(value);
         const used = setting.ok ? await context.agents.use(setting.value) : setting;
         if (!used.ok) return used;

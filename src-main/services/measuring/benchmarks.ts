@@ -57,11 +57,6 @@ import type { RunHandle } from '../runs/running.ts';
 import type { RunStudy } from '../studies/studies.ts';
 import { APP_VERSION, MODEL_VERSION } from '../version.ts';
 
-/**
- * A separate program measures the cases of a plan. A resumed run measures only the cases without a result, and only on
- * the same device.
- */
-
 export interface BenchRunStudy extends Partial<RunStudy>, MeasuredRunStudy {
   readonly bench: PlanLine;
 }
@@ -89,10 +84,7 @@ function groupWidth(view: RunView | null, deviceId: string | undefined): number 
   return device?.kind === 'gpu' ? device.threadGroupWidth : null;
 }
 
-/**
- * @param view the sweep, if the suite is `designs`
- * @param packed whether another machine will measure, so that this machine does not look for the device
- */
+/** @param packed whether another machine will measure, so that this machine does not look for the device */
 async function planMeasurement(
   context: Context,
   targets: Targets,
@@ -432,7 +424,6 @@ async function reopenSession(context: Context, run: RunRecord) {
   return ok({ session: openSession(context, run, plan, request, before.value), request });
 }
 
-/** After a case that hung, starts another program for the remaining cases. */
 function runOnProgram(context: Context, session: MeasuringSession, request: MeasuringRequest): RunHandle {
   const controller = new AbortController();
   const signal = AbortSignal.any([controller.signal, context.closing]);

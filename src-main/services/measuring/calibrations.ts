@@ -60,7 +60,7 @@ export async function openMeasuredSweep({ store, views }: Context, runId: number
   const measuring = run.value.measuringDevice as MeasuringDevice | null;
   if (sourceRunId === null || deviceId === null)
     return unsupported(
-      `Run ${runId} measured no designs of a sweep. Specify a run that measured designs${run.value.kind === 'import' ? ', or import the file with the sweep of its designs' : ''}.`,
+      `Run ${runId} measured no designs of a sweep. Specify a run that measured designs${run.value.kind === 'import' ? ', or import the file again and name the sweep of its designs' : ''}.`,
     );
   if (!measuring) return conflict(`Run ${runId} has measured nothing yet.`);
   const view = await views.open(sourceRunId);
@@ -160,7 +160,6 @@ async function findDivergence(
       return all.length === 0 ? [] : [{ loops, divergentLanes, cycles: median(Float64Array.from(all)) }];
     });
     const fit = fitDivergence(runs);
-    // If the fit of divergent loops fails, the other parameters are still calibrated.
     if (fit.ok) return ok({ runId: id, fit: fit.value });
   }
   return ok(null);

@@ -15,7 +15,6 @@ const FIELDS = [
   { field: 'cachedSectorsGbS', probe: 'random-sectors', value: 'cachedGbS' },
 ] as const;
 
-/** Significant digits of a measured value. Repeated measurements differ in further digits. */
 const DIGITS = 4;
 
 /**

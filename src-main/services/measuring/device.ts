@@ -22,7 +22,6 @@ function modelWords(name: string): readonly string[] {
   return numbered.length > 0 ? numbered : all;
 }
 
-/** Returns the words that distinguish the boards of one model: memory and form. */
 function variant(board: string): readonly (string | undefined)[] {
   // The memory in the name of a Grace Hopper belongs to its CPU.
   const name = board.replaceAll('_', ' ').replace(/\b480 ?GB/, '');

@@ -4,7 +4,6 @@ import { compileEmulated } from '../../../src-workers/bench/cuda/emulation.ts';
 import { fail, ok, systemReason, type Result } from '../../../src-workers/domain/result.ts';
 import { COMPILE_LIMIT_MS, userCacheFolder } from './targets.ts';
 
-/** Fails like `compileEmulated`, and with `storage` if the program cannot be written. */
 export async function emulateProgram(
   cudaFolder: string,
   files: readonly string[],

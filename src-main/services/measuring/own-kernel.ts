@@ -30,7 +30,6 @@ import { checkMayRunPrograms, EMULATION_TARGET, isOpencl, PAGE_TARGET } from './
 
 export type AskedKernel = ProcedureArguments<'bench.start'>['kernel'];
 
-/** A CUDA kernel is a program that is built for each design. */
 export function kernelBackend(
   context: Context,
   target: string,

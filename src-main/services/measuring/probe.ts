@@ -18,8 +18,6 @@ import type { Context } from '../context.ts';
 import { spreadOver } from './plans.ts';
 import { EMULATION_TARGET, isCallerTarget, measureOn, PAGE_TARGET } from './targets.ts';
 
-/** A probe launches a few designs before a measurement, to find out what fits the time limit. */
-
 /** The time limit of one design in the probe, ms. If a design takes longer, its exact time does not matter. */
 const PROBE_CASE_LIMIT_MS = 20_000;
 const ROUND_LIMIT_MS = 300_000;

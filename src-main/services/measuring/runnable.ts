@@ -54,7 +54,6 @@ function findBounds({ ranking: { axes } }: RunView, ability: Ability): readonly 
   return bounds;
 }
 
-/** Lists the designs that a target can run, the best prediction first. */
 export function runnableDesigns(
   view: RunView,
   deviceId: string,

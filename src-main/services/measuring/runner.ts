@@ -13,7 +13,6 @@ import { lastLine, shortened } from '../../../src-workers/domain/text.ts';
 /** Runs a measuring program in a process group of its own, reads its lines of JSON, and reports how it ended. */
 
 export interface Program extends BenchCommand {
-  /** Added to the environment of this process, from which secrets are removed. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -41,7 +40,6 @@ export type ProgramEnd =
   | { readonly kind: 'crashed'; readonly message: string }
   | { readonly kind: 'refused'; readonly message: string };
 
-/** The longest line that is read, in bytes. A case may have many values. */
 const MAX_LINE_BYTES = 64 * 2 ** 20;
 const STDERR_TAIL_CHARACTERS = 8192;
 const MAX_SHOWN_CHARACTERS = 300;

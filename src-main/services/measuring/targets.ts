@@ -338,7 +338,6 @@ function target(id: string, backend: BenchBackend, device: Result<MeasuringDevic
     : { id, backend, available: false, label: device.error.message, device: null, advice };
 }
 
-/** @param mayRun whether this host may start kernels */
 async function openclTargets(
   { openclHost }: MeasuringPrograms,
   mayRun: boolean,
@@ -375,7 +374,6 @@ export async function targetsLike(
   return id === 'cpu' ? [await cpuTarget(programs, signal)] : [];
 }
 
-/** Asks each target once, and keeps its answer until `list` asks again. */
 export function openTargets({
   programs,
   host,

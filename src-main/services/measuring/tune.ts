@@ -19,11 +19,6 @@ import { measuredDeviceId } from './plans.ts';
 import { runnableDesigns } from './runnable.ts';
 import { checkLimits, EMULATION_TARGET, targetAbility, targetBackend, type Targets } from './targets.ts';
 
-/**
- * Chooses the designs of a sweep to measure next. No state is kept: every measurement of the sweep that was made in the
- * same way is used, so a later call continues a stopped tuning.
- */
-
 /** A step chooses among at most this many designs. Its duration is proportional to this number. */
 const MAX_CONSIDERED = 16_384;
 /** The share of the considered designs that are the best by prediction, until it is known how good predictions are. */

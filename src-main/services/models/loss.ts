@@ -29,7 +29,6 @@ export function withNote(report: LossReport, note: string | undefined): LossRepo
   return note ? { ...report, workload: { ...report.workload, note } } : report;
 }
 
-/** Computes the losses of a law, or of lengths in their order (integers ≥ 0). `quantiles`: see `reportLoss`. */
 export function lossOf(
   lengths: ArrayLike<number> | LengthLaw,
   groupSizes: readonly number[],

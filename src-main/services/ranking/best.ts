@@ -25,7 +25,6 @@ export function* bestFidelityRows(
   }
 }
 
-/** The added fields take about a tenth of a millisecond for each row. */
 function withRegimes(
   view: RunView,
   rows: readonly RankRow[],
@@ -50,7 +49,6 @@ function recommendedRow(view: RunView, within: RankingFilter): BestDesigns['reco
   return { row, ties: found.ties, rule: pickRule(device), inputs };
 }
 
-/** With `groups`, equal designs share a row, and `equal` counts them. */
 function pageOfRows(
   view: RunView,
   filter: RankingFilter,

@@ -108,7 +108,7 @@ interface Interval {
   readonly highMs: number | null;
 }
 
-/** Returns whether two intervals overlap, so that their times cannot be distinguished. False without intervals. */
+/** Returns false if an interval is missing. */
 export function intervalsOverlap(a: Interval, b: Interval): boolean {
   if (a.lowMs === null || a.highMs === null || b.lowMs === null || b.highMs === null) return false;
   return a.lowMs <= b.highMs && b.lowMs <= a.highMs;
@@ -179,7 +179,6 @@ export function createFoundOrders() {
   return {
     add({ simulated, measured }: Findings) {
       const order = { simulatedMs: simulated.order, measuredMs: measured.order };
-      // If nothing is new, lists with the newest order are still up to date.
       if (isDeepStrictEqual(orders.get(last), order)) return { newest: last, at };
       const newest = ++last;
       keep(orders, MAX_ORDERS, newest, order);

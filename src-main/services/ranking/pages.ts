@@ -150,7 +150,6 @@ function ranker({ ranking }: RunView, byTime: Uint32Array): (design: number) => 
   return (design) => {
     const time = timeOf(ranking, design);
     if (Number.isNaN(time)) return 0;
-    // Designs with equal times are in the order of their indices.
     const place = firstIndex(0, byTime.length, (at) => {
       const other = byTime[at];
       const otherMs = timeOf(ranking, other);

@@ -5,7 +5,6 @@ import type { RunProgress } from '../../contract/api.ts';
 import type { Context } from '../context.ts';
 import { runSummary } from './runs.ts';
 
-/** The least time between two progress reports of a run, ms. Runs may have many small tasks. */
 const REPORT_INTERVAL_MS = 50;
 
 type RunEnd = 'complete' | 'cancelled' | Failure;

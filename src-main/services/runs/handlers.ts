@@ -90,7 +90,6 @@ export function runHandlers(
 
 async function resumed({ store, views }: Context, resumers: Resumers, id: number): Promise<Result<RunHandle>> {
   const before = await store.getRun(id);
-  // An import cannot be resumed, so it keeps the state in which it ended.
   if (before.ok && before.value.kind === 'import')
     return unsupported(`Run ${id} was imported, so it cannot be resumed. Import its file again.`);
   const run = await store.resumeRun(id);

@@ -45,7 +45,6 @@ export function createRunViews(store: StoreClient) {
   const orders = new Map<number, ReturnType<typeof createFoundOrders>>();
   const loadRun = async (runId: number): Promise<Result<Predictions>> => {
     const view = await loadPredictions(store, runId);
-    // A run that is still being written is read again each time.
     if (!view.ok || view.value.run.state === 'running') open.delete(runId);
     return view;
   };

@@ -33,7 +33,6 @@ export function openRunningRuns(closing: AbortSignal, changed: () => void, ended
     get: (runId: number) => running.get(runId),
     /** Removes a run whose end is saved, before `run.finished` is sent, so that listeners do not find the run here. */
     leave,
-    /** Estimates how many designs per ms this machine predicts, from the sweeps that ended in this engine. */
     designsPerMs: () => designsPerMs(sweeps),
     /** Cancels all runs, including those that are still being prepared, and waits for their end. */
     async end(): Promise<void> {

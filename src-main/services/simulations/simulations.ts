@@ -25,11 +25,6 @@ import type { RunStudy } from '../studies/studies.ts';
 import { APP_VERSION, MODEL_VERSION, SIMULATOR_VERSION } from '../version.ts';
 import type { SimulatedDistribution } from '../../../src-workers/domain/simulation.ts';
 
-/**
- * Each design of a sweep is simulated event by event in a worker, and saved when it is ready. After a resume, only
- * missing designs are simulated.
- */
-
 interface SimulationStudy extends RunStudy {
   readonly simulation: {
     readonly sourceRunId: number;
@@ -224,7 +219,6 @@ export function simulatedRows(view: RunView, { times, order }: SimulatedDesigns)
 export function predictionAgreement(rows: readonly SimulatedDesign[]): {
   /** Spearman's rank correlation; null with fewer than two designs, or if all times are equal. */
   readonly spearman: number | null;
-  /** The median of |predicted / simulated mean − 1|. */
   readonly medianAbsoluteDifference: number;
 } {
   // If two times differ only by rounding, they count as equal.

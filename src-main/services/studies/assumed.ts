@@ -123,7 +123,7 @@ export function assumedRange(
     : null;
 }
 
-/** Adds the range and the source of its law to each assumed input. */
+/** Adds to each assumed input the range and the source of its law. */
 export function withLaws(facts: readonly InputFact[], inputs: AdvisedInputs, device: Device): readonly InputFact[] {
   const unknown = unknownOf(inputs, device);
   return facts.map((fact) => ({
@@ -133,7 +133,6 @@ export function withLaws(facts: readonly InputFact[], inputs: AdvisedInputs, dev
   }));
 }
 
-/** Returns where the law of an input comes from; an empty text if the input has no law. */
 export function lawSource({ assumed }: Pick<AdvisedInputs, 'assumed'>, path: string): string {
   return assumed?.[path] ? 'the study' : (ASSUMED_LAWS[path]?.source ?? '');
 }

@@ -25,7 +25,6 @@ export interface WrittenStudy {
   readonly mean: number;
   readonly max: number;
   readonly devices: readonly string[];
-  /** How the file was read, if the user could expect something else. */
   readonly note?: string;
 }
 

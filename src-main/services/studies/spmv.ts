@@ -7,7 +7,6 @@ import { EXAMPLES_FOLDER } from './examples.ts';
 import { readStudyFile } from './studies.ts';
 import { STORED } from './workloads.ts';
 
-/** Bytes per element of the vector: a double, as in the example. */
 const ELEMENT_BYTES = 8;
 
 interface Matrix {

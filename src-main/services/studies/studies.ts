@@ -21,7 +21,6 @@ export interface RunStudy extends LocatedStudy {
   readonly workloadHash: string;
 }
 
-/** Reads a study file. Its relative paths start in `folder`. */
 export async function readStudyFile(path: string): Promise<Result<{ readonly study: Study; readonly folder: string }>> {
   const text = await readText(path, 'a study file (JSON)');
   if (!text.ok) return text;

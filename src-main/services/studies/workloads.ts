@@ -70,7 +70,6 @@ interface PackedLengths {
   readonly iterations: string;
 }
 
-/** Packs ordered lengths into compressed text, which is stored with the workload's provenance. */
 export async function packLengths({ units, iterations }: OrderedLengths): Promise<PackedLengths> {
   const short = new Uint32Array(iterations.length);
   let isShort = true;

@@ -59,7 +59,6 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
     bestTimeMs: best?.timeMs ?? null,
   }));
 
-  /** Computes a lower bound of the time of any design in each part, ms. */
   const boundsOfParts = async (): Promise<Float64Array> => {
     const bounds = new Float64Array(parts.count);
     let at = 0;

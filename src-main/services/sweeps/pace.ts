@@ -11,7 +11,6 @@ const TIMED_MS = 2000;
 /** Older runs are dropped, because load and kernel change. */
 const LAST_RUNS = 5;
 
-/** A short run does not count. Returns the runs to keep, oldest first. */
 export function withSweep(known: readonly FinishedSweep[], finished: FinishedSweep): readonly FinishedSweep[] {
   const { designs, elapsedMs } = finished;
   return elapsedMs > 0 && (designs >= TIMED_DESIGNS || elapsedMs >= TIMED_MS)

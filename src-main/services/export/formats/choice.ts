@@ -57,10 +57,6 @@ function heldOutText({ laws, chosen, fixed }: ChoiceTable['heldOut']): string {
     : `For ${laws} other laws of this kind, the chosen launch is predicted to take ${beyond(chosen.mean)} more than the fastest on average, ${beyond(chosen.worst)} at worst${some(chosen)}.${always}`;
 }
 
-/**
- * Writes a C++17 header that chooses the launch of a kernel as soon as the lengths are known, by a table of predicted
- * times over a grid of laws. It includes only the standard library, so CUDA, HIP and plain C++ accept it.
- */
 function choiceHeader(source: CodeSource, row: RankRow, device: Device, table: ChoiceTable): string {
   const name = implementationName(source, row);
   const guard = `LOCKSTEP_${name.toUpperCase()}_CHOICE_HPP`;

@@ -18,7 +18,6 @@ export const cudaKernel = codeFormat({
   write: kernelText,
 });
 
-/** Writes the loop, the mapping of units to threads, the balancing and the launch around the user's code, in C++17. */
 function kernelText(source: CodeSource, row: RankRow, width: number): string {
   const { design } = row;
   const balancing = unwrap(parseBalancing(design.balancing));

@@ -135,7 +135,7 @@ const WHOLE_NAMES: Readonly<Record<(typeof WHOLE_AXES)[number], string>> = {
  * All parameters are numbers, because the schema of caches and the macros of kernels require this.
  * @param timestamp when the run ended, ISO 8601
  * @param run names the sweep, so that an import of the predictions finds it
- * @param axes the axes on which implementations and balancings have their positions
+ * @param axes the axes whose positions stand for implementations and balancings
  * @param space null if only the best designs are known
  */
 function kernelTunerScript(

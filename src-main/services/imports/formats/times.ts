@@ -5,8 +5,8 @@ import { namedDevice, nameParts, NOTHING_SAID, type Importer } from '../importer
 
 export const times: Importer = {
   id: 'times',
-  text: 'measured times of designs (CSV: design or the names of the axes, and time_ms)',
-  help: ['measured times of designs', 'CSV: design or the names of the axes, and time_ms; needs --run'],
+  text: 'measured times of designs (CSV: columns design, or one per axis, and time_ms)',
+  help: ['measured times of designs', 'CSV: columns design (or one per axis) and time_ms; needs --run'],
   matches: ({ columns }) => hasDesignColumns(columns),
   async read(input) {
     const { bytes, fileName } = input;
