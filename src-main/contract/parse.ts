@@ -130,7 +130,7 @@ function describe(schema: unknown, issue: Issue): string {
     : `${path} is missing: it ${requirement(missing)}`;
 }
 
-/** Validates a value. A failure names the first wrong field with the expected and actual value, and has its path. */
+/** A failure names up to three wrong fields, each with the expected and actual value, and has the path of the first. */
 export function validate<Schema extends v.GenericSchema>(
   schema: Schema,
   value: unknown,

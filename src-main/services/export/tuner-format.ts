@@ -91,8 +91,8 @@ export function tunerFormat(options: TunerOptions): Exporter {
 }
 
 /**
- * Some tuners vary only the blocks. Their designs have the order and loop of `chosen`, or of the fastest design if the
- * tuner cannot launch `chosen`.
+ * Some tuners vary only the blocks. Their designs have the implementation, order and loop of `chosen`, or of the
+ * fastest design if the tuner cannot launch `chosen`.
  */
 function tunerDesigns(
   view: RunView,

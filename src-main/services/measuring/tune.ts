@@ -25,7 +25,7 @@ const MAX_CONSIDERED = 16_384;
 const BEST_SHARE = 0.5;
 /**
  * The smallest assumed standard deviation of ln(time), because repeats within a minute show too little noise.
- * `UNKNOWN_NOISE` is assumed for a design with a single launch.
+ * `UNKNOWN_NOISE` is assumed for a design with too few repeats for an interval.
  */
 const MIN_NOISE = 0.01;
 const UNKNOWN_NOISE = 0.03;

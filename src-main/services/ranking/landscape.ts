@@ -206,7 +206,7 @@ export function landscapeFacets(view: RunView, input: ProcedureArguments<'landsc
   return ok({ columns: nx, rows: ny, facets });
 }
 
-/** Samples valid designs: the best one, and then others at even distances in rank. */
+/** Samples valid designs: a quarter of the sample are the fastest, and the others are at even distances in rank. */
 export function parallelSample(view: RunView, input: ProcedureArguments<'landscape.parallel'>): Result<ParallelSample> {
   const filter = rankingFilter(view, input.filter);
   if (!filter.ok) return filter;
