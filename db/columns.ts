@@ -5,7 +5,7 @@ import type { BestDesigns, PredictionChunk, PredictionColumns, RunColumns } from
 
 export type ColumnName = keyof PredictionColumns;
 
-/** The column `name` of the table `run_columns` has these names. */
+/** The table `run_columns` stores these names. */
 const COLUMNS = {
   timeMs: Float64Array,
   meanLoss: Float32Array,

@@ -31,7 +31,7 @@ export function openDatabase(options: OpenOptions): Result<Database.Database> {
     try {
       untilUnlocked(timeout, () => {
         if (fresh) {
-          // Without a log, these settings are written to the file itself, where `inspectFile` finds them.
+          // Before the WAL is on, these settings go to the file itself, where `inspectFile` finds them.
           db.pragma('page_size = 8192');
           db.pragma(`application_id = ${APPLICATION_ID}`);
         }

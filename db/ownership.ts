@@ -17,9 +17,9 @@ interface OwnerRow {
 
 /**
  * Distinguishes running from interrupted runs when several processes share a database. The owner of a run is one
- * opening of the store. An owner is dead if its process has ended, or if its heartbeat has stopped for a long time,
- * because another process may have got its process id by then. A sleeping machine can make a live owner look dead. This
- * does no harm, because a chunk is saved only while its store owns the run.
+ * opening of the store. It is dead if its process has ended or if it was silent for long, because another process may
+ * have its process id by then. On a machine that slept, a live owner can look dead. This does no harm, because a chunk
+ * is saved only while its store owns the run.
  */
 export function openOwnership({ all, get, run, write }: Statements) {
   const token = randomUUID();

@@ -5,7 +5,7 @@ import type { AxisName } from '../src-workers/domain/space.ts';
 import type { LengthLaw } from '../src-workers/domain/workload.ts';
 import type { SimulatedTimes } from '../src-workers/domain/simulation.ts';
 
-/** All types survive a structured clone. What was stored as JSON is `unknown`. Times of day are ISO 8601 in UTC. */
+/** All types survive a structured clone. What was stored as JSON is `unknown`. Timestamps are ISO 8601 in UTC. */
 
 export type RunKind = 'sweep' | 'simulate' | 'bench' | 'import';
 export type RunState = 'running' | 'complete' | 'cancelled' | 'failed' | 'interrupted';
@@ -69,7 +69,7 @@ export interface RunSummary {
 export interface KeptDesigns {
   readonly wanted: number;
   readonly predicted: number | null;
-  /** The recommended design, saved only if the kept designs may lack it because too many are nearly equal. */
+  /** The recommended design if not all designs nearly as fast as the best are kept; otherwise null. */
   readonly picked: number | null;
 }
 

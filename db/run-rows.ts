@@ -31,7 +31,7 @@ const SUMMARY = `id, study_id, kind, state, name, note, ${TAGS}, app_version, st
   enumerated_count, valid_count, invalid_count, best_wanted, predicted_count, picked_design, best_time_ms, best_design, deleted_at`;
 const DETAIL = 'study, model_versions, seed, machine, failure, measuring_device, owner_token';
 
-/** The values of the other axes are stored only in the study. */
+/** The values of the two other axes are stored only in the study. */
 export const isStoredAxis = (axis: AxisName): axis is StoredAxis => axis !== 'implementation' && axis !== 'blockWidth';
 
 const DEFAULT_ROWS = 100;

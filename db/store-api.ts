@@ -42,7 +42,7 @@ export interface Store {
    * buffer are transferred, so the caller can no longer use them.
    */
   savePredictionChunk(runId: number, chunk: PredictionChunk): Result<null>;
-  /** Replaces the designs saved before. Fails with `conflict` if there are more designs than the run keeps. */
+  /** Replaces the designs saved before. Fails with `conflict` if one is invalid, or if the run keeps fewer. */
   saveBestDesigns(runId: number, best: BestDesigns): Result<null>;
   /** In a run of kind `simulate`, the records also count as valid designs. */
   saveSimulations(runId: number, records: readonly SimulationRecord[]): Result<null>;
@@ -50,7 +50,7 @@ export interface Store {
   saveMeasurements(runId: number, records: readonly MeasurementRecord[]): Result<null>;
   /** `device` is any JSON value. Fails with `conflict` if the run already has a device. */
   saveMeasuringDevice(runId: number, device: unknown): Result<null>;
-  /** Fails with `conflict` if the state is to be `complete` but a sweep has unsaved designs. */
+  /** Fails with `conflict` if a sweep is to be `complete` but has unsaved designs. */
   finishRun(runId: number, end: RunEnd): Result<RunRecord>;
   /** Takes over an incomplete run. The engine then saves the chunks that `listChunks` does not return. */
   resumeRun(runId: number): Result<RunRecord>;
