@@ -8,7 +8,7 @@ import type { App } from '../state/app.svelte.ts';
 
 const MAX_SIMULATED = 20;
 
-/** Returns a complete sweep of the current study: the newest, or a new one if the study has changed since. */
+/** Returns a complete sweep of the current study with all designs, or makes one; `null` if that fails. */
 async function freshRun(app: App): Promise<RunSummary | null> {
   const { studyId } = app.location;
   if (studyId === null) return null;

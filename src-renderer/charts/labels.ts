@@ -6,7 +6,7 @@ export function labelStride(count: number, lengthPx: number, apartPx: number): n
   return [1, 2, 4, 8, 16, 32, 64, 128, 256, 512].find((stride) => stride >= least) ?? least;
 }
 
-/** The width of a character of a tick label in 11 px Inter. It is wide enough for words. */
+/** Estimated width of a character of a tick label (11 px Inter), px. */
 export const CHARACTER_PX = 6.2;
 
 /** Shortens texts with an ellipsis, so that texts at a distance of `apartPx` px do not overlap. */

@@ -2,7 +2,6 @@ import type { ExportDocument } from '../../src-main/contract/api.ts';
 import { documentParts } from '../../src-main/contract/document.ts';
 import type { Engine } from '../state/engine.svelte.ts';
 
-/** Saves a file as a download. In the desktop window, documents go through the native dialog instead. */
 export function saveFile(fileName: string, content: Blob): void {
   const url = URL.createObjectURL(content);
   const link = document.createElement('a');

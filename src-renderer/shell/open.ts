@@ -5,7 +5,7 @@ import type { ViewId } from './views.ts';
 const WAIT_MS = 4000;
 const LOOK_AGAIN_MS = 50;
 
-/** Opens a view and calls `act` until it succeeds there. If it never does, the text `otherwise` is shown. */
+/** Opens a view and repeats `act` until it succeeds. After 4 s without success, the text `otherwise` is shown. */
 export function openAndAct(app: App, view: ViewId, act: () => boolean, otherwise: string): void {
   app.location.go(view);
   const until = performance.now() + WAIT_MS;

@@ -49,7 +49,7 @@ function written(part: string, label: string, words: string): Match | null {
   return isHidden ? { score: HIDDEN, at: [] } : null;
 }
 
-/** Matches initials (`pds` for Predict the design space), or one word with up to a quarter of its letters missing. */
+/** Matches initials (`pds` for Predict the design space), or one word with one letter missing per four typed. */
 function abbreviated(part: string, label: string): Match | null {
   const match = fuzzysort.single(part, label);
   if (!match) return null;

@@ -41,7 +41,7 @@ export class Advice {
   #answeredQuestion = $state('');
   #uncertainty = $state.raw<Uncertainty | null>(null);
   #uncertaintyFailure = $state.raw<Failure | null>(null);
-  /** The last exact answer, without its maps. The uncertainty is requested for it. */
+  /** The last exact answer, for which the uncertainty is requested. */
   #exact = $state.raw<Recommendation | null>(null);
   #weighed = $state.raw<Recommendation | null>(null);
   #baselines = $state.raw<StoredBaselines | null>(null);

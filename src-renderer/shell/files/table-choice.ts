@@ -58,7 +58,7 @@ export function suggestChoice({ columns, records, header, delimiter }: TableSumm
   const source = at(SOURCE_WORDS, wholes);
   const target = at(TARGET_WORDS, wholes);
   if (source !== undefined && target !== undefined) return { meaning: 'target', length: source, weight: target };
-  // Two columns of whole numbers, separated by a space, are taken for edges of a graph. The user can change this.
+  // Without a header, two columns of whole numbers with a space between are probably edges. The user can change this.
   if (!header && delimiter === 'space' && wholes[0] === 0 && wholes[1] === 1 && columns.length <= 3)
     return { meaning: 'target', length: 0, weight: 1 };
   const counts = at(COUNT_WORDS, wholes);

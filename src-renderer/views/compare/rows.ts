@@ -265,7 +265,7 @@ function reasonRows(comparison: Comparison): readonly CompareRow[] {
     row('waves', 'Waves', {
       value: (best) => best.waves,
       format: (value) => fixed(value, 2),
-      hint: `${sentenceCase(term('block', 'many'))} of the launch, divided by the blocks that are resident at once`,
+      hint: `${sentenceCase(term('block', 'many'))} of the launch, divided by the ${term('block', 'many')} that are resident at once`,
     }),
     row('regime', 'Predicted as', {
       text: (_, { breakdown }) => breakdown?.regime.label.toLowerCase() ?? '–',

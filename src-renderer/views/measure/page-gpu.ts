@@ -139,7 +139,7 @@ async function roundInPage(
 const BATCH_RECORDS = 400;
 const BATCH_EVERY_MS = 250;
 
-/** Measures the remaining cases of a run. Closing the page loses at most the records of the last quarter second. */
+/** Measures the remaining cases of a run. Records are sent every quarter second, so closing the page loses few. */
 export async function measureInPage(
   engine: Pick<Api, 'call'>,
   runId: number,

@@ -3,7 +3,7 @@ import type { MeasuredPoint, MeasuredPoints } from './points.ts';
 
 /**
  * The ranges of predicted (x) and measured (y) times, ms. Both span the same ratio, so that designs with the same
- * quotient of the two times lie on a line parallel to the diagonal.
+ * factor of error lie on a line parallel to the diagonal.
  */
 export interface ScatterFrame {
   readonly xLowMs: number;
@@ -18,7 +18,7 @@ const MARGIN = 0.07;
 /** The smallest ratio of highest to lowest time in a frame. In a smaller frame, noise would look like an effect. */
 const MIN_RATIO = 1.06;
 
-/** Returns the frame around points; null without points. Without margins, it spans at least the ratio `leastRatio`. */
+/** Returns the frame around points; null without points. Its ends, before margins, have at least this ratio. */
 export function scatterFrame(
   points: readonly Pick<MeasuredPoint, 'predictedMs' | 'medianMs'>[],
   leastRatio = MIN_RATIO,
@@ -49,12 +49,12 @@ export function scatterFrame(
   };
 }
 
-/** Predictions that differ by a larger factor, such as for a GPU and for a software device, do not share a frame. */
+/** Predictions before and after a calibration share a frame only if their scales differ by less than this factor. */
 const SHARED_SCALE = 4;
 
 /**
- * Returns the frames of two plots of the same designs. One shared frame shows how far the predictions moved. If they
- * differ too much, each plot has its own frame of the same ratio, so that spreads can be compared.
+ * Returns the frames of two plots of the same designs: one shared frame, which shows how far the predictions moved, or
+ * two frames of the same ratio, in which spreads can be compared.
  */
 export function framesOf(
   before: MeasuredPoints,

@@ -54,7 +54,7 @@ export function comparisonStats(comparison: MeasuringComparison) {
           {
             value: count(random.measurements),
             label: 'random search',
-            hint: `The number of random measurements among these ${count(designs.length)} designs that find, on average, a design as good as the model’s first${random.k === 1 ? '' : ` ${random.k}`}`,
+            hint: `Number of these ${count(designs.length)} designs to measure at random, on average, to match the ${random.k === 1 ? 'model’s first choice' : `best of the model’s first ${random.k}`}`,
           },
         ]
       : []),

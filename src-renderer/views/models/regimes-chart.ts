@@ -29,7 +29,7 @@ export interface Regimes {
 
 const BALANCE = 'M₁/β = ΣM/ρ';
 
-/** Returns ranges of imbalance with the same closest model in a column of the map (one number of cores). */
+/** For one number of cores (a column of the map), returns ranges of imbalance that share their closest model. */
 function findRuns({ cores, imbalances, points }: RegimeMap, column: number) {
   const runs: { regime: ContentionRegime; cores: number; imbalances: number[]; phase2Fractions: number[] }[] = [];
   imbalances.forEach((imbalance, row) => {

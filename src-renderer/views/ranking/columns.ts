@@ -146,7 +146,7 @@ export interface Placed {
   readonly widthPx: number;
 }
 
-/** Returns the columns of `mode` that fit, in order. They share the spare width. A sorted value column of them stays. */
+/** Returns the columns of `mode` that fit, in order. They share the spare width. The sorted column always fits. */
 export function placeColumns(
   columns: readonly Column[],
   mode: Mode,

@@ -175,7 +175,7 @@ export class Exploration {
     const own = this.deviceOf(design);
     if (design === null || own === null || deviceId === null || own === deviceId) return;
     if (!isChosen) this.app.location.chooseDevice(own);
-    // The ranking shows the new device's first designs. Other views select the design at the same position.
+    // The ranking shows the new device's first designs. Other views select the same design on it, or its best.
     else if (this.#view === 'ranking') this.select(null);
     else void this.#carry(runId, design, deviceId);
   }

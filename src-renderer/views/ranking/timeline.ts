@@ -9,7 +9,7 @@ const GAP_PX = 4;
 const MIN_LANE_PX = 2;
 const MAX_LANE_PX = 12;
 
-/** Makes slots as tall as the room allows, but tall enough for the pointer. Rows that do not fit scroll. */
+/** Makes slots as tall as the room allows, from 2 to 12 px. Rows that do not fit scroll. */
 export function rowGeometry(rows: number, lanes: number, roomPx: number) {
   const fit = (roomPx / Math.max(1, rows) - GAP_PX) / Math.max(1, lanes);
   const lanePx = Math.max(MIN_LANE_PX, Math.min(MAX_LANE_PX, Math.floor(fit)));

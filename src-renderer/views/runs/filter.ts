@@ -60,7 +60,7 @@ const BEST_CURVES = [
   { kind: 'bench', name: 'measured', series: 3 },
 ] as const;
 
-/** Returns the best times over the run number. Only runs of the same problem (work, kernel, devices) are compared. */
+/** Returns the best times over the run number. The runs have the same work, kernel and devices. */
 export function bestOverTime(
   run: RunSummary,
   all: readonly RunSummary[],

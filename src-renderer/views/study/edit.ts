@@ -110,7 +110,7 @@ export function withAssumed(study: Study, field: KernelNumber, at: KernelPlace =
   const value = isPhase(field) ? assumedPhase(field) : KERNEL_INPUTS[field].assumed;
   return withOrigin(withKernel(study, { [field]: value }, at), field, 'assumed', at);
 }
-/** Sets the arrays, which replace the bytes per iteration. Without arrays, an element of each old array is assumed. */
+/** Sets the arrays instead of the bytes per iteration. If none is left, one element of each old array is assumed. */
 export function withAccesses(study: Study, accesses: readonly MemoryAccess[], at: KernelPlace = null): Study {
   const own = ownKernel(study, at);
   const { accesses: _list, bytesPerIteration: _one, ...origins } = own.origins ?? {};

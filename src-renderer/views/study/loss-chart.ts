@@ -41,7 +41,7 @@ export function lossChart(
     ...band.map(({ high }) => high),
   );
   const step = niceStep(top - 1);
-  // A loss of 1 is no loss, so the axis starts at 1. If its ticks would then be uneven, it starts at 0.
+  // A loss of 1 is no loss, so the axis starts at 1, or at 0 if its ticks are more than 1 apart.
   const yMin = step > 1 ? 0 : 1;
   const yMax = 1 + (top - 1) * 1.06;
   const area = plane(

@@ -27,17 +27,17 @@ export interface PmfInput {
   readonly law: LengthLaw;
   readonly mean: number;
   readonly depths: readonly PmfMark[];
-  /** The width of the plot, px. Bars that would be thinner than 2 px are combined. */
+  /** The width of the chart, px. A linear axis has at most a bar per 3 px. */
   readonly widthPx: number;
 }
 
-/** The tail of at most this probability is not drawn. */
+/** On a linear axis, a tail of less than this probability may be left out. */
 const TAIL = 1e-3;
 /** Ratio of the longest unit to the mean above which a linear axis would have almost all units in one bar. */
 const HEAVY = 30;
 /** The width of bars on a logarithmic axis, px. Lengths are whole, so bars of short lengths are wider. */
 const LOG_BAR_PX = 6;
-/** The position on a logarithmic axis of units with no iterations. */
+/** On a logarithmic axis, the bar of length 0 begins here. */
 const ZERO_PLACE = 0.3;
 
 export interface PmfBins {
@@ -60,7 +60,7 @@ function drawnEnd({ law, depths }: PmfInput): { readonly end: number; readonly b
   return support[last] <= support[end] * 1.25 ? { end: last, beyond: 0 } : { end, beyond };
 }
 
-/** Returns bins of whole lengths: of equal width over 99.9 % of the units, or of increasing width over all lengths. */
+/** Returns bins of whole lengths: of equal width without a far tail, or of increasing width over all lengths. */
 export function pmfBins(input: PmfInput): PmfBins {
   const { law, mean, widthPx } = input;
   const { support, probability } = law;
@@ -89,8 +89,8 @@ const LETTER_PX = 6.2;
 const TEXT_PX = 22;
 
 /**
- * Places labels from left to right. The mean's label is left of its line. The labels of depths are right of their
- * lines, unless the right edge is too close. A label that would overlap the previous label is a row lower.
+ * Places the label of the mean left of its line if there is room, then the labels of depths right of their lines,
+ * unless the right edge is too close. A label that could overlap the previous one is a row lower.
  */
 function placeLabels(
   marks: readonly (readonly [xPx: number, wordsPx: number])[],

@@ -117,8 +117,8 @@ export class Preview {
 
   /**
    * Returns the loss and lane cost of every way to divide a thread group of `width` lanes. Split iterations keep each
-   * lane of a unit busy for φ(u) of the unit's iterations, dealt ones for ⌈length / u⌉. Each lane also runs the other
-   * phases. All instructions are assumed to cost the same.
+   * lane of a unit busy for φ(u) (`costFactor`) times the unit's iterations, dealt ones for ⌈length / u⌉. Each lane
+   * also runs the other phases. All instructions are assumed to cost the same.
    */
   rows(width: number, kernel: Study['kernel']): GroupRow[] {
     const { law } = this;

@@ -30,9 +30,9 @@ export const agreement: PageContent = {
     g :: values of an axis
   `,
   validity: [
-    'Latency and issue cost scale all times together. They are separated only by measurements of designs with few and with many active thread groups. Among saturated designs, latency keeps its value.',
+    'Latency and issue cost scale all times together. They are separated only by measurements of designs with few and with many active thread groups. If all designs are saturated, latency keeps its value.',
     'Only designs near the knee show how soft it is.',
-    'With one number of threads per unit, the measurements show nothing about sharing. With two, serial fraction and cooperation cost cannot be separated, and only the serial fraction is fitted.',
+    'If all designs have the same threads per unit, the measurements show nothing about sharing. With two values, serial fraction and cooperation cost cannot be separated, and only the serial fraction is fitted.',
     'The overhead of a launch shows in the shortest launches. The set-up of a unit shows in launches of short units.',
     'The number of schedulers comes from the device and is never fitted. The cost of divergent branches comes from the divergent-loops suite, shared bandwidth from the contention suite.',
     'Rely on the error on designs that a fit had not seen. The error on the designs of the fit itself is too small.',

@@ -42,7 +42,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>> = {
               { name: 'whole waves', series: 2, dashed: true, steps: true, points: points(launch.wholeWavesCycles) },
             ],
           }),
-          'A slot takes its next block as soon as the previous one ends, so time grows smoothly. Whole waves would make steps. The last blocks leave the device half empty, which whole waves do not show.',
+          'A block slot takes its next block as soon as the previous one ends, so time grows smoothly. Whole waves would make steps. The last blocks leave the device half empty, which whole waves do not show.',
           hint(`${assumed(MULTIPROCESSORS)} Groups of ${UNITS_PER_GROUP} units.`),
         ],
       };
@@ -73,7 +73,7 @@ export const composite: PageContent = {
   group: 'Whole',
   question: 'How long does a design take on a device?',
   text: [
-    'This model combines all other models. All thread groups of a scheduler advance at one rate, so time can be counted in iterations. Then each slot is a renewal process of block depths, whatever the rate. The number of active thread groups gives the rate at every moment, and the integral over it is the time.',
+    'This model combines all other models. All thread groups of a scheduler advance at one rate, so time can be counted in iterations. Then each block slot is a renewal process of block depths, whatever the rate. The number of active thread groups gives the rate at every moment, and the integral over it is the time.',
     'Units of a file, a matrix, an image or a generator have an order, and a launch that keeps this order is followed block by block: each block goes to the slot that is free first, and every scheduler has its own clock. For a launch of more than 32,768 thread groups, the law of its blocks is enough if the parts of the launch are alike.',
   ],
   equations: rows`
@@ -91,7 +91,7 @@ export const composite: PageContent = {
   `,
   validity: [
     'A thread group stays with one scheduler of its multiprocessor: it competes for issue with the groups of this scheduler, and for memory with all groups. So w counts the groups that compete, and the slowest scheduler ends the launch.',
-    'Blocks go to free slots in order. A slot is free when the last thread group of its block ends.',
+    'Blocks go to free block slots in order. Such a slot is free when the last thread group of its block ends.',
     'The error of the model is given as a band. Designs whose times differ by less than the band count as equal.',
     'Caches, changes of the clock and other work on the device are not modelled. Measure before you rely on absolute times.',
   ],

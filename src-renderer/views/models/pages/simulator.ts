@@ -142,7 +142,7 @@ export const simulator: PageContent = {
     G, M, R, W_b :: blocks, multiprocessors, resident blocks, thread groups of a block
   `,
   validity: [
-    'Slots that become free at the same instant are filled together, one per multiprocessor in turn. Work without imbalance therefore runs in whole waves, distributed evenly.',
+    'Block slots that become free together are filled together, one per multiprocessor in turn. Work without imbalance therefore runs in whole waves, distributed evenly.',
     'Dispatch takes no time. Caches, clocks and other work on the device are not simulated.',
     'With heavy tails a few launches prove nothing: the rare long unit may not have occurred yet. The interval of the mean states how well the mean is known.',
   ],

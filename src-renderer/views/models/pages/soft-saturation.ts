@@ -39,7 +39,7 @@ const demo: Demo<ValuesOf<typeof CONTROLS>> = {
               },
             ],
           }),
-          `Iterations finished per thousand cycles: ${rate(64, 4)} with 64 thread groups, ${rate(1, 3)} with one. The values at the start are assumed, except the softness of 6.5: it is fitted on 5 of 16 rows of one table, measured on one device (Kepler K20).`,
+          `Iterations finished per thousand cycles: ${rate(64, 4)} with 64 thread groups, ${rate(1, 3)} with one. The initial values are assumed, except the softness of 6.5: it is fitted on 5 of 16 rows of one table, measured on one device (Kepler K20).`,
         ],
       };
     },
