@@ -79,13 +79,13 @@ function checkColumns(chunk: PredictionColumns, count: number, designAt: (at: nu
   for (let i = 0; i < count; i++) {
     const reason = invalidReason[i];
     const time = timeMs[i];
-    if (reason === 0 ? !(time >= 0 && time < Infinity) : !Number.isNaN(time)) {
-      const expected = reason === 0 ? 'a finite time ≥ 0' : 'no time (NaN)';
+    if (reason === 0 ? !(time >= 0 && time < Infinity) : !Number.isNaN(time))
       refuse(
         'bad-input',
-        `Design ${designAt(i)} has the invalid reason ${reason}, so it must have ${expected}, not ${time} ms.`,
+        reason === 0
+          ? `Design ${designAt(i)} is valid, so it must have a finite time ≥ 0, not ${time} ms.`
+          : `Design ${designAt(i)} has invalid reason ${reason}, so it must have no time (NaN), not ${time} ms.`,
       );
-    }
     if (reason >= INVALID_REASONS.length)
       refuse(
         'bad-input',

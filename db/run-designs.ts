@@ -42,9 +42,11 @@ export function runDesigns({ all, get, run, insert, write, db }: Statements, { r
       const wanted = row.bestWanted ?? 0;
       const count = checkBest(best, row.enumeratedCount);
       if (best.designs.length > wanted || count < best.designs.length)
-        refuse('conflict', `Run ${runId} keeps at most ${wanted} designs, all valid, not ${best.designs.length}.`, {
-          runId,
-        });
+        refuse(
+          'conflict',
+          `Run ${runId} can keep ${wanted} best designs, all valid. Of these ${best.designs.length}, ${count} are valid.`,
+          { runId },
+        );
       predictions.replace(runId, best);
       run(
         'UPDATE runs SET valid_count = ?, predicted_count = ?, picked_design = ? WHERE id = ?',

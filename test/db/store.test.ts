@@ -52,7 +52,7 @@ describe('runs', () => {
       const run = unwrap(store.finishRun(id, DONE));
       expect(run).toMatchObject({ validCount: 3, invalidCount: 0, kept: { wanted: 3, predicted, picked } });
       const { id: fewer } = unwrap(store.createRun({ ...sampleDraft(), bestWanted: 2 }));
-      expect(store.saveBestDesigns(fewer, best)).toFail('conflict');
+      expect(store.saveBestDesigns(fewer, best)).toFail('conflict', /can keep 2 best designs.* these 3, 3 are valid/);
     }));
 
   it('counts the saved designs, and completes a run only when none is missing', () =>
@@ -85,6 +85,8 @@ describe('runs', () => {
         { firstDesign: -1 },
       ])
         expect(store.savePredictionChunk(run.id, { ...good, ...wrong })).toFail('bad-input');
+      const untimed = store.savePredictionChunk(run.id, { ...good, timeMs: timeMs.with(0, NaN) });
+      expect(untimed).toFail('bad-input', 'Design 0 is valid, so it must have a finite time ≥ 0, not NaN ms.');
       expect(unwrap(store.listChunks(run.id))).toEqual([]);
       unwrap(store.savePredictionChunk(run.id, good));
     }));
