@@ -1,6 +1,6 @@
 import type { SimulationTimeline } from '../../../src-main/contract/api.ts';
 import type { Term } from '../../../src-workers/domain/terms.ts';
-import { count, numericTimes } from '../../format/numbers.ts';
+import { count, counted, numericTimes } from '../../format/numbers.ts';
 
 /** The heights of a slot, of a multiprocessor with the gap under it, and of all rows, px. */
 export type RowGeometry = ReturnType<typeof rowGeometry>;
@@ -72,7 +72,7 @@ export function partShown(timeline: SimulationTimeline, term: Term): string {
     launches > 1
       ? `launched in ${count(launches)} launches, one for each class of lengths, up to ${count(timeline.residentBlocks)}`
       : `launched, ${count(timeline.residentBlocks)}`;
-  return `${some}; ${bars}; ${count(timeline.gridBlocks)} ${term('block', 'many')} ${launched} resident on each.`;
+  return `${some}; ${bars}; ${counted(timeline.gridBlocks, term('block'), term('block', 'many'))} ${launched} resident on each.`;
 }
 
 export function timelineTable(timeline: SimulationTimeline): readonly (readonly (string | number)[])[] {

@@ -95,6 +95,7 @@ describe('the bars of a timeline', () => {
     expect(said({})).toMatch(/2 of 4 streaming multiprocessors, evenly spaced.*up to 3 blocks in a row/);
     const all = { multiprocessors: 2, blockCount: Float64Array.of(1, 1, 1, 1) };
     expect(said(all)).toMatch(/^All 2 .*a bar is one block;/);
+    expect(said({ ...all, gridBlocks: 1 })).toContain('; 1 block launched, ');
     const launches = { ...all, launchStartMs: Float64Array.of(0, 2, 3) };
     expect(said(launches)).toContain('10 blocks launched in 3 launches');
   });
