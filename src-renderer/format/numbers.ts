@@ -50,7 +50,7 @@ export function plain(value: number, significant = 4): string {
   return fixed(rounded, decimals);
 }
 
-/** Formats the signed change in percent: `−29.7`, `+11.4`, `±0.0`; above tenfold without decimals: `+1,250`. */
+/** Formats the signed change in percent: `−29.7`, `+11.4`, `±0.0`; from 1,000 % without decimals: `+1,250`. */
 export function change(value: number, reference: number, decimals = 1): string {
   const percent = (value / reference - 1) * 100;
   return signed(percent, Math.abs(percent) < 999.95 ? decimals : 0);

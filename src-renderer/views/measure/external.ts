@@ -27,7 +27,7 @@ export function externalTable({ cases }: Pick<MeasuringDetail, 'cases'>) {
   };
 }
 
-/** Converts a text with a number to a number, because a CSV escapes a text that begins with a minus, like a formula. */
+/** Converts a numeric text to a number. As a text, a negative number would be escaped in the CSV like a formula. */
 function cell(text: string): string | number {
   const value = Number(text);
   return String(value) === text && Number.isFinite(value) ? value : text;
