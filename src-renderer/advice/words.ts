@@ -30,7 +30,7 @@ export function balancingWords(text: string): string {
         ? 'dynamic fetch'
         : value.fetch === 'group'
           ? 'dynamic fetch by group'
-          : `dynamic fetch, ${count(value.fetch)} units at a time`;
+          : `dynamic fetch, ${counted(value.fetch, 'unit')} at a time`;
     case 'mixed':
       return typeof value.classes === 'number'
         ? `up to ${value.classes} classes of length`
@@ -200,5 +200,5 @@ export function originsText(inputs: readonly InputFact[]): string {
 
 export function coverageText({ predicted, of, invalid }: Pick<Recommendation, 'predicted' | 'of' | 'invalid'>): string {
   if (predicted < of) return `${count(predicted)} of ${count(of)} designs examined`;
-  return `all ${count(of - invalid)} valid designs compared`;
+  return of - invalid === 1 ? 'only one design is valid' : `all ${count(of - invalid)} valid designs compared`;
 }

@@ -1,6 +1,6 @@
 import type { RunKind, RunState, RunSummary, SpaceSize } from '../../src-main/contract/api.ts';
 import { BEST_DESIGNS, isMeasuring } from '../../src-main/contract/counts.ts';
-import { count } from './numbers.ts';
+import { count, counted } from './numbers.ts';
 
 export const RUN_VERBS: Readonly<Record<RunKind, string>> = {
   sweep: 'predict',
@@ -18,7 +18,7 @@ export const RUN_PARTICIPLES: Readonly<Record<RunKind, string>> = {
 
 export function predictText(size: SpaceSize | null, bestOnly: boolean): string {
   if (!size) return bestOnly ? `Find the best ${count(BEST_DESIGNS)}` : 'Predict';
-  const designs = `${count(size.valid ?? size.enumerated)} designs`;
+  const designs = counted(size.valid ?? size.enumerated, 'design');
   return bestOnly ? `Find the best ${count(BEST_DESIGNS)} of ${designs}` : `Predict ${designs}`;
 }
 

@@ -1,7 +1,7 @@
 import ArrowRight from '@lucide/svelte/icons/arrow-right';
 import Cpu from '@lucide/svelte/icons/cpu';
 import { shortDeviceName } from '../format/devices.ts';
-import { count } from '../format/numbers.ts';
+import { count, counted } from '../format/numbers.ts';
 import { RUN_PARTICIPLES, RUN_VERBS } from '../format/runs.ts';
 import type { App } from '../state/app.svelte.ts';
 import { withDevice } from '../views/study/edit.ts';
@@ -117,7 +117,7 @@ function runs(app: App): Command[] {
     words: RUN_VERBS[run.kind],
     group: 'Go to',
     icon: ArrowRight,
-    detail: `${count(run.valid)} designs ${RUN_PARTICIPLES[run.kind]}${run.state === 'complete' ? '' : `, ${run.state}`}`,
+    detail: `${counted(run.valid, 'design')} ${RUN_PARTICIPLES[run.kind]}${run.state === 'complete' ? '' : `, ${run.state}`}`,
     run: () => app.openRun(run, app.location.view === 'study' ? 'ranking' : app.location.view),
   }));
 }

@@ -407,7 +407,10 @@ it('figures are shown in one strip, and in one sentence, and those of two design
     'Spearman,Kendall,median error,scale,first choice,best of 5,best of 10,random search',
   );
   expect(stats.at(-1)!.value).toBe('37');
+  expect(stats.at(-1)!.hint).toMatch(/at random, on average, to match the best of the model’s first 5$/);
   expect(comparisonVerdict(comparison)).toMatch(/first 5 .*about 37 measurements\.$/);
+  const lucky = { ...comparison, randomEquivalent: [{ k: 1, measurements: 1.2 }] };
+  expect(comparisonVerdict(lucky)).toMatch(/first choice .*about 1 measurement\.$/);
   const two = { ...compare(detailOf(sampleCases(2))), spearman: NaN, kendall: NaN, randomEquivalent: [] };
   const unknown = { value: '–', hint: /all measured times are equal/ };
   expect(comparisonStats(two).slice(0, 2)).toMatchObject([unknown, unknown]);

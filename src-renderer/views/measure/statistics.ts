@@ -1,5 +1,5 @@
 import type { Bounds, MeasuringComparison } from '../../../src-main/contract/measuring.ts';
-import { NBSP, count, fixed, percent, plain } from '../../format/numbers.ts';
+import { NBSP, count, counted, fixed, percent, plain } from '../../format/numbers.ts';
 
 function correlation(value: number): string {
   return Number.isFinite(value) ? fixed(value, 3) : '–';
@@ -79,5 +79,5 @@ export function comparisonVerdict(comparison: MeasuringComparison): string {
     found.fraction < 5e-4
       ? 'finds the best measured design'
       : `comes within ${percent(found.fraction)} of the best measured time`;
-  return `Measuring ${first} ${result}; random search would need about ${count(random.measurements)} measurements.`;
+  return `Measuring ${first} ${result}; random search would need about ${counted(Math.round(random.measurements), 'measurement')}.`;
 }

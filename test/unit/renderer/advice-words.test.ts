@@ -120,6 +120,12 @@ describe('the recommendation in one line', () => {
     expect(said({ worthKnowing: [worth(0.002)] })).toMatch(/of the best\.$/);
   });
 
+  it('says how many designs were compared', () => {
+    const said = (predicted: number, invalid: number) => words.coverageText({ predicted, of: 9, invalid });
+    expect(said(4, 0)).toBe('4 of 9 designs examined');
+    expect([said(9, 2), said(9, 8)]).toEqual(['all 7 valid designs compared', 'only one design is valid']);
+  });
+
   it('says why it is not the fastest with usual values', () => {
     const picked = { ...answer, designIndex: 5, time: { ...answer.time, ms: 1.01 } };
     const said = (point: number | null, fastest: number, predictedMs = 1) => {
