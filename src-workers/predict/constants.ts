@@ -30,10 +30,10 @@ export const ACHIEVED_BANDWIDTH = 0.66;
 export const TASK_BYTES = 16 * 2 ** 20;
 export const LAUNCH_BYTES = 2 ** 10;
 export const PACE_BYTES = 768;
-/** Size of the cost of a round with its tables of cycles, bytes: an upper bound, because most never make the tables. */
+/** Upper bound of the size of a round's cost, bytes. It includes the tables of cycles, which most costs never make. */
 export const ROUND_COST_BYTES = 2048;
 export const ORDER_BYTES = 2 ** 10;
-/** Time to order units and to compute all launches of this order again. Only the magnitude matters. */
+/** Time to order units again and to compute the launches of this order, ms. Only the magnitude matters. */
 export const ORDER_MS = 50;
 /** Maximum number of entries in the ordered lengths of a CPU. Partitions read all of them for every number of cores. */
 export const MAX_ENTRIES = 2 ** 20;

@@ -11,8 +11,6 @@ import { staircaseMs } from '../models/contention/time.ts';
 import { getOrMake } from '../numeric/kept.ts';
 import { bundleLengths, type CompactOrder } from './ordered.ts';
 
-/** The time of a CPU design is that of its cores' memory traffic, by the staircase on the max-rate curve. */
-
 const PARTITIONS = { 'row-split': evenRows, 'nonzero-split': evenNonZeros, 'merge-path': mergePath };
 
 export interface CpuLoads {
@@ -44,6 +42,7 @@ export interface CpuPrediction {
   readonly loss: number;
 }
 
+/** The time of a CPU design is that of its cores' memory traffic, by the staircase on the max-rate curve. */
 export function predictCpu(
   loads: CpuLoads,
   device: CpuDevice,
@@ -55,7 +54,7 @@ export function predictCpu(
 }
 
 /**
- * Divides the time into all bytes at full bandwidth (ideal work), the loss because too few cores keep the memory busy
+ * Splits the time: all bytes at full bandwidth (ideal work), the loss because too few cores keep the memory busy
  * (latency), and the loss by uneven loads (imbalance).
  */
 export function explainCpu(

@@ -49,7 +49,7 @@ function countWorkIterations(candidate: GpuCandidate): number {
 
 /**
  * Counts the fewest iterations that all work groups can have together, over all launches with the candidate's values of
- * the other axes. Nested lanes lose as much as with one unit each. Other lanes may balance a short unit by a long one.
+ * the other axes. More units per lane do not lower the loss of a nested loop. Other loops may lose nothing.
  */
 export function countFewestIterations(candidate: GpuCandidate): number {
   const { balancing, loopAt } = candidate;
@@ -112,7 +112,7 @@ export function computeBusyCycles(candidate: GpuCandidate, iterations = countWor
 
 /**
  * Raises the limit of `computeBusyCycles` by the time that lanes of a flattened loop almost certainly lose by waiting.
- * For sorted launches, the block in which the last round ends is excluded, because its depths are interpolated.
+ * For sorted launches, the work of one block is left out as a margin, because some depths are interpolated.
  */
 export function computeCloseBusyCycles(candidate: GpuCandidate): number {
   const sure = isSorted(candidate.balancing) ? 1 - 1 / candidate.gridBlocks : 1;

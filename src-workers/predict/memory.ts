@@ -14,5 +14,5 @@ export function makeRoomForOrders(lengths: number): void {
   threadBudget.bytes = KEPT_BYTES + lengths * KEPT_BYTES_PER_LENGTH;
 }
 
-/** The memory of a thread for block laws, which may be cleared except while laws of the current design are in use. */
+/** A thread's memory for block laws. It may be cleared whenever no law of the current design is in use. */
 export const threadArena = createArena(SLAB_LENGTH);

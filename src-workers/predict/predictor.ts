@@ -22,7 +22,7 @@ import type { Allowed, Caches, Predictor } from './tables.ts';
 
 const PACE_MS = 0.005;
 const ROUND_COST_MS = 0.02;
-/** A side of a gap between lengths is ruled out for the longest unit if it is less probable than this. */
+/** If the longest unit is less probably than this on one side of a gap between lengths, that side is ruled out. */
 const OPEN_PROBABILITY = 1e-3;
 
 /** @param caches caches of another predictor whose plan has the same units (see `Predictor`) */

@@ -42,8 +42,8 @@ export function predictRanges(
   const positions = new Int32Array(counts.length);
   const candidate = {} as Candidate;
   const timed = {} as TimedDesign;
-  // All launches of a family (one implementation, number of threads per unit, loop and balancing) with the same block
-  // size have the same laws, so the designs of a family are predicted one block size after another.
+  // Launches of a family (one implementation, number of threads per unit, loop and balancing) with the same block size
+  // share laws, so the designs of a family are predicted one block size after another.
   for (let tile = Math.floor(from / perLaunch); tile * perLaunch < to;) {
     const firstLaunch = tile % launches;
     const lastTile = Math.min(tile - firstLaunch + launches, Math.ceil(to / perLaunch));

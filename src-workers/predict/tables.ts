@@ -37,13 +37,13 @@ export interface Predictor {
   /** E[longest of all units] for independent units, iterations. No launch of whole units ends earlier. */
   readonly longestLength: number;
   readonly longestGiven: number;
-  /** Widest gap between neighbouring lengths, iterations, where it is open on which side the longest unit lies. */
+  /** Widest gap between neighbouring lengths, iterations, on either side of which the longest unit may lie. */
   readonly openStep: number;
   readonly cpuLoads: CpuLoads | null;
   readonly paddedLaws: Map<number, LengthLaw>;
   readonly isClass: boolean;
   readonly classes: Map<MixedBalancing, (readonly UnitClass[] | undefined)[]>;
-  /** The orders in which groups fetch units that have a given order, by units per fetch and lanes of a group. */
+  /** The orders in which groups fetch ordered units, by units per fetch and slots of a group. */
   readonly fetchedOrders: Map<number, FetchedOrder>;
   readonly stackFactors: Map<number, number>;
   readonly laws: readonly LawCaches[];
@@ -119,7 +119,7 @@ export interface RoundPart extends Demand {
 export interface Paces {
   readonly hasNoPhases: boolean;
   readonly combines: boolean;
-  /** Paces of iterations without other phases, by device, threads per unit, register cap and loop structure. */
+  /** Paces of iterations without other phases, by device, threads per unit, register cap, loop and fetching. */
   readonly plain: Pace[];
   readonly known: (key: number, make: () => Pace) => Pace;
   readonly rounds: (key: number, make: () => RoundCost) => RoundCost;
@@ -155,7 +155,7 @@ export interface LawCaches {
 
 export interface DepthLaws {
   readonly means: GroupDepth;
-  /** Block laws by W_b. Each is for the `lastFilled` of the last design that used it. */
+  /** Block laws by the number of groups of a block. Each is for the `lastFilled` of the last design that used it. */
   blocks: (CachedBlock | undefined)[];
 }
 
@@ -165,7 +165,7 @@ export interface CachedBlock {
   readonly residencies: (Residency | undefined)[];
 }
 
-/** The properties of a design on a GPU that do not depend on its register cap. */
+/** What a design on a GPU usually shares with designs that differ only in their register cap. */
 export interface SharedByCaps {
   readonly predictor: Predictor;
   readonly deviceAt: number;

@@ -21,7 +21,7 @@ const LATENCY_SHARE = 0.5;
 export interface FetchCost {
   /** Cycles before the first iteration, when all fetchers of the device access the counter at once. */
   readonly startCycles: number;
-  /** The phase until the units run out, and the phase in which every fetcher finds once that no unit is left. */
+  /** The phase until the units run out. In the phase `last`, every fetcher finds once that no unit is left. */
   readonly fetching: FetchingPhase;
   readonly last: FetchingPhase;
 }
@@ -34,7 +34,7 @@ export interface FetchingPhase {
   readonly counterCycles: number;
 }
 
-/** @param iterationFactor by which the launch multiplies all cycles of the pipeline, so it divides those of fetches */
+/** @param iterationFactor factor of the launch on all cycles of the pipeline, so fetch cycles are divided by it */
 export function computeFetchCost(
   device: GpuDevice,
   { fetchers, iterations, events, additions, last }: GroupFetches,
@@ -80,7 +80,7 @@ export function makeFetchingTable(
   );
 }
 
-/** Computes the cycles of fetching if the groups of a multiprocessor, `groups` on average, stay active to the end. */
+/** Computes the cycles of fetching if a mean of `groups` groups per multiprocessor stays active to the end. */
 export function computeFetchCycles(pipeline: PipelineParameters, cost: FetchCost, groups: number): number {
   const { startCycles, fetching, last } = cost;
   return startCycles + computePhaseCycles(pipeline, fetching, groups) + computePhaseCycles(pipeline, last, groups);

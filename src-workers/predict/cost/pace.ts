@@ -15,7 +15,7 @@ import { ONE_SCHEDULER, smoothRounds, type Schedulers } from '../time/cycles.ts'
 import { isOneLoop } from './mean-round.ts';
 import { computeStepCost, makeRoundCost } from './round-cost.ts';
 
-/** If issue has a smaller share than this in the cycles of one more group, schedulers are assumed to have no effect. */
+/** If issue is less than this share of the issue and transfer cycles that a group adds, schedulers are ignored. */
 const LEAST_ISSUE_SHARE = 0.05;
 /** A setup below this part of the iterations between setups is rounded more coarsely, so that launches share laws. */
 const SMALL_SETUP = 1 / 8;
@@ -60,12 +60,12 @@ export function getPace(candidate: GpuCandidate): Pace {
     const cost = makeRoundCost(candidate, rounds, threads, isFamily);
     return (candidate.pace = makePace(candidate, cost, rounds, activeGroups, isFamily));
   }
-  // Blocks of any size with equally many full groups and threads, and no shared memory, have the same pace.
+  // The block size itself matters only with shared memory, or if a block is smaller than a thread group.
   const isSizeSeen = shape.accessing.sharedMemoryBytes > 0 || axes.blockThreads[blockAt] < device.threadGroupWidth;
   let key = (place * axes.loop.length + loopAt) * axes.balancing.length + balancingAt;
   key = key * (axes.blockThreads.length + 1) + (isSizeSeen ? blockAt + 1 : 0);
   key = (key * (MOST_ROUNDS + 1) + rounds) * 2 + Number(isFamily);
-  // Only the caches of listed accesses depend on the threads. Measured figures are those of all resident threads.
+  // The threads matter only to the caches of listed accesses. Measured figures are those of all resident threads.
   const isMeasured = plan.pipeline[device.id] !== undefined;
   key = key * 4096 + (!plan.kernel.accesses ? 0 : isMeasured ? shape.accessing.residentThreads : threads);
   return (candidate.pace = paces.known(key * 256 + activeGroups, () => {
@@ -167,8 +167,8 @@ function getSchedulers({ schedulers }: PipelineParameters, threadGroups: number,
 
 /**
  * The minimum of t(w) / w over 1 to `groups` active work groups. The quotient falls from one full round of the
- * schedulers to the next, and within a round it is smallest at one end. With several schedulers (`count`), t is linear
- * between full rounds.
+ * schedulers to the next. With several schedulers (`count`), t is linear between full rounds, so within a round the
+ * quotient is smallest at one end.
  */
 function makeBestRate(
   pipeline: PipelineParameters,

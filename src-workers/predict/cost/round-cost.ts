@@ -158,8 +158,8 @@ function computeBytesPerCycle({ device, shape, workingBlocks }: GpuCandidate, is
 
 /**
  * Computes the mean latency of the loads that start a unit, divided by the latency of device memory, 0…1. Neighbours
- * are close in memory, so their pages are known, and they share sectors: groups that start together wait for these
- * sectors, and later rounds find most of them fetched. Half of the bytes count as reads.
+ * are close in memory, so their address translations are cached, and they share sectors. Groups that start together
+ * wait for these sectors; later rounds find most of them fetched. Half of the bytes count as reads.
  */
 function computeLoadLatency(candidate: GpuCandidate, rounds: number, starts: number): number {
   const { device, balancing } = candidate;

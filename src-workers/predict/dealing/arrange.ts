@@ -11,7 +11,7 @@ import type { GivenBalancing, GivenOrder } from './given.ts';
 /** Maximum number of units that are arranged, or the number of lengths if that is larger. They represent all units. */
 const GIVEN_UNITS = 2 ** 18;
 
-/** The key has the number of units and the balancing. All devices, kernels and setups share an order. */
+/** Key: units, balancing and, for best buckets, the group size. All devices, kernels and setups share an order. */
 const getKnownOrder = createOwnedCache<CompactNumbers, string, GivenOrder>(threadBudget, ORDER_MS, sizeOfOrder);
 
 /** Returns the bytes of an order, with the longest units of groups of 2, 4, 8 … units, which launches compute later. */
@@ -93,7 +93,7 @@ export function arrangeUnits(
 /**
  * Returns the units that are cut into windows: the lengths if they repeat in whole windows, otherwise the first units.
  * Of more than `most` units, an odd number of windows is taken. The number of slots is often a power of two, so with an
- * even number a slot would meet the same windows every few rounds.
+ * even number of windows, a slot would meet the same ones every few rounds.
  */
 function sortInWindows(own: CompactNumbers, units: number, window: number, most: number): CompactNumbers {
   const repeats = own.length % window === 0 && units % window === 0;

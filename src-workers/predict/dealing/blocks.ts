@@ -1,6 +1,6 @@
 export interface ListedBlocks {
   readonly groupsPerBlock: number;
-  /** Depth of each group, iterations. Group g of block b is at b·W_b + g. */
+  /** Depth of each group, iterations. Group g of block b is at b·groupsPerBlock + g. */
   readonly depths: Float64Array;
   readonly means: Float64Array;
   readonly lives: Float64Array;

@@ -19,7 +19,7 @@ export interface Dealing {
   /** n: slots of a work group, which run in lockstep. */
   readonly unitsPerGroup: number;
   readonly groupsPerBlock: number;
-  /** Fewer than n·W_b if the last group of a block is not full. */
+  /** Fewer than n·groupsPerBlock if the last group of a block is not full. */
   readonly slotsPerBlock: number;
   readonly gridBlocks: number;
   readonly loop: LoopForm;
@@ -32,11 +32,11 @@ export interface UnitOrder {
   lengthAt(position: number): number;
   readonly lengthsInto?: (out: Float64Array, position: number, count: number) => void;
   longestSum(first: number, count: number, stride: number): number;
-  /** Whether the lengths of `count` units never decrease, so that the form of the loop matters only for the setup. */
+  /** Whether lengths never decrease over the `count` units of a round, so that the loop matters only for the setup. */
   ascends(first: number, count: number, stride: number): boolean;
 }
 
-/** Adds up the longest of the `count` units at first, at first + stride, and so on, below position `units`. */
+/** Adds up the longest of `count` units from position `first` on, from `first` + `stride` on, …, below `units`. */
 export function sumLongest(
   longestOf: (position: number, count: number) => number,
   units: number,
@@ -125,7 +125,7 @@ function growStarts(scratch: DealingScratch): void {
   starts.forEach((start, at) => startsOf[at] === group && addStart(scratch, start));
 }
 
-/** Whether lanes of a group start units at different iterations, so that the group runs several setups per round. */
+/** Whether lanes of a group may start units at different iterations, so that it runs several setups per round. */
 export function hasDivergentSetup({ loop, setupIterations, unitsPerGroup }: Dealing): boolean {
   return loop === 'flattened' && setupIterations > 0 && unitsPerGroup > 1;
 }
@@ -217,7 +217,7 @@ function computeAscendingDepth(
   return depth + setupIterations * starts;
 }
 
-/** Counts the iterations in which any lane of a group starts a unit. `depth` is the group's depth. */
+/** Counts the iterations in which any lane of a group starts a unit. `depth` is the group's depth without setups. */
 export function createStartCounter(
   order: UnitOrder,
   dealing: Dealing,

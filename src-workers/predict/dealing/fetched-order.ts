@@ -45,10 +45,9 @@ interface Fetched {
 /**
  * Simulates ("plays") some of the groups (README.md, Dynamic fetch). They take turns at the units as all groups would,
  * so after each fetch they skip the units that the other groups fetch in the meantime. If lanes have very many units,
- * each played lane gets fewer.
- * When the units run out, at time T, every lane still runs the rest of its last units. Units that were fetched together
- * end with the longest of them; the other lanes of a group are independent. T follows from the fact that all work is
- * either done by T or left at T.
+ * each played lane gets fewer. When the units run out, at time T, every lane still runs the rest of its last units.
+ * Lanes that fetched at the same time are followed together; otherwise lanes count as independent. T follows from the
+ * fact that all work is either done by T or left at T.
  */
 function createFetchingGroup(fetched: Fetched, unitsPerLane: number, setupIterations: number): FetchingGroup {
   const { units, lanes, mean } = fetched;
@@ -81,7 +80,7 @@ interface PlayedFetches {
   readonly starts: number;
 }
 
-/** @param units units that the played groups take together, evenly spread over the units of the launch */
+/** @param units number of units that all played groups take, evenly spread over the units of the launch */
 function playGroups(fetched: Fetched, groups: number, units: number, setupIterations: number): PlayedFetches {
   const { lengths, lanes, perFetch } = fetched;
   const kept = lengths.length;

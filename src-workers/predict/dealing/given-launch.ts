@@ -90,7 +90,7 @@ export function computeGivenLaunch(
   };
 }
 
-/** Computes the blocks of a launch without setup, which designs with other setups share. */
+/** Computes the blocks of a launch without setup. Designs that differ only in their setup share them. */
 function computePlainLaunch(order: GivenOrder, dealing: Dealing, meanLength: number, isSample: boolean): PlainLaunch {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, loop } = dealing;
   const { blocks, weights } = chooseBlocks(order, dealing, isSample);
@@ -158,9 +158,9 @@ interface ChosenBlocks {
 }
 
 /**
- * Chooses all blocks if there are few of them, and evenly spread blocks if there are too many. If a sample is enough,
- * it contains the blocks with the longest units. Its other blocks are evenly spread, separately over the blocks with
- * one more round and over the others, within one repetition of the lengths, so each length is equally frequent.
+ * Chooses all blocks if they are few, otherwise evenly spread blocks. A sample is spread separately over the blocks
+ * with one more round and over the others, within one repetition of the lengths, so that each length is equally
+ * frequent. It also gets the blocks with the longest units if these are few.
  */
 function chooseBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): ChosenBlocks {
   const { units, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, loop } = dealing;

@@ -13,7 +13,7 @@ import { sumLongest, type Dealing, type UnitOrder } from './deal.ts';
 /** Number of groups with the longest units of an order. Their blocks are added to a sample. */
 const LONGEST_GROUPS = 8;
 
-/** Balancings that keep a given order, at least in part: a window keeps its set of units, a bucket their order. */
+/** Balancings that keep some of a given order: a window its set of units, a bucket the order of its units. */
 export type GivenBalancing =
   | Exclude<WholeUnitBalancing, { kind: 'shuffle' | 'full-sort' | 'dynamic-fetch' }>
   | PaddedBalancing;

@@ -27,7 +27,7 @@ const SAMPLE_CANDIDATES = 256;
 const LONGEST_SAMPLED_BLOCKS = 16;
 /** Step between sampled blocks of fully sorted units, as a fraction of the number of blocks that are longer. */
 const LONGEST_SPACING = 0.25;
-/** Steps per iteration to which the bounds of candidates are rounded. Chosen: closer candidates are equally good. */
+/** Bounds of candidates are rounded to this many steps per iteration. Chosen: closer candidates are equally good. */
 const BOUND_STEPS = 16;
 /** Steps from the first to the last computed group of a block, if depths rise steadily from group to group. */
 const STEADY_GROUPS = 4;
@@ -138,7 +138,7 @@ function chooseEvenBlocks(window: number, { slotsPerBlock, gridBlocks: G }: Deal
   const blocks = new Int32Array(count);
   const common = greatestCommonDivisor(window, slotsPerBlock);
   const places = window / common;
-  // A block whose number is `next` higher is `common` places later in its window.
+  // Blocks whose numbers differ by `next` have neighbouring places in their windows.
   const next = places <= G ? computeModularInverse(slotsPerBlock / common, places) : 0;
   const uniform = quickGenerator(0);
   for (let i = 0; i < count; i++) {
@@ -189,7 +189,7 @@ function samplePlainly(
   });
 }
 
-/** Counts the iterations in which any lane of a group starts a unit, for each group whose lanes are out of step. */
+/** Counts, for each group of the listed blocks, the iterations in which any of its lanes starts a unit. */
 function countStarts(order: SortedReader, dealing: Dealing, blocks: Int32Array): Float64Array {
   const { groupsPerBlock: W } = dealing;
   const counts = new Float64Array(blocks.length * W);

@@ -87,9 +87,9 @@ export function findBestBuckets(law: DiscreteLaw, n: number, k: number): Bucket[
 }
 
 /**
- * Computes share·E[longest of n] of every bucket of the lengths i…j, row by row. It equals P·(v_j − R_j) with R_j = Σ_x
- * (v_{x+1} − v_x)·(P_ix/P_ij)ⁿ. Each R_j follows from the previous one as (R_{j−1} + v_j − v_{j−1})·(P_{i,j−1}/P_ij)ⁿ,
- * without cancellation or overflow.
+ * Computes share·E[longest of n] of every bucket of the lengths v_i…v_j, row by row. With its share P_ij, it equals
+ * P_ij·(v_j − R_j), where R_j = Σ_x (v_{x+1} − v_x)·(P_ix/P_ij)ⁿ. Each R_j follows from the previous one as (R_{j−1} +
+ * v_j − v_{j−1})·(P_{i,j−1}/P_ij)ⁿ, without cancellation or overflow.
  */
 function computeBucketCosts(values: Float64Array, masses: Float64Array, n: number): Float64Array {
   const points = values.length;
@@ -144,7 +144,7 @@ export interface RoundPattern {
  * @param rounds m > 0, units divided by slots
  */
 export function listRoundPatterns(shares: readonly number[], rounds: number): RoundPattern[] {
-  // Bucket b ends after this many rounds: #{j : j + θ < m·c} = ⌈m·c − θ⌉.
+  // m·c by bucket, with the cumulative share c. A bucket ends after #{j : j + θ < m·c} = ⌈m·c − θ⌉ rounds.
   const ends: number[] = [];
   let cumulative = 0;
   shares.forEach((share, b) => {

@@ -11,7 +11,9 @@ const NEGLIGIBLE_DEPTH = 1e-10;
 /** The lowest ln(−ln P(ended)) in a table. Chosen: below it, almost surely no group of a block is active. */
 const LOWEST_LOG = -60;
 
-/** Gives the law of any block size in a microsecond. Survival is 1 before `edges[0]` and 0 after the last edge. */
+/**
+ * Depth laws of blocks of any size, in a microsecond each. Survival is 1 before `edges[0]` and 0 after the last edge.
+ */
 export interface DepthTable {
   readonly edges: Float64Array;
   /** P(longest of 2ʲ groups > v) by j, as means over each step. Rows beyond `LARGE_BLOCK` are made on demand. */

@@ -12,7 +12,7 @@ const SMOOTH_DRAWS = 256;
 const TRANSFORM_POINTS = 1024;
 /** A larger skewness of a Pearson III law is reduced to this, because the grid of normal quantiles is too coarse. */
 const LARGEST_SKEWNESS = 4;
-/** If its base is below this, Wilson and Hilferty's cube counts as 0: it is far below the rounding error of a sum. */
+/** Wilson and Hilferty's cube counts as 0 if its base is below this, because rounding errors of a sum are larger. */
 const LOWEST_CUBE_BASE = 1e-4;
 /** −ln of the probability that a sum lies beyond one end of its window. Chosen: e⁻²³ is 1e-10, as for depths. */
 const WINDOW_INFORMATION = 23;
@@ -113,7 +113,7 @@ export function computeCumulants(law: DiscreteLaw): Cumulants {
   return { mean, variance, third };
 }
 
-/** E[X] = ∫ P(X > v) dv, for values of any sign. */
+/** E[X]: the lowest value plus ∫ P(X > v) dv above it, for values of any sign. */
 export function computeMean(values: Float64Array, survival: Float64Array): number {
   let mean = values[0];
   for (let i = 1; i < values.length; i++) mean += (values[i] - values[i - 1]) * survival[i - 1];
@@ -199,7 +199,7 @@ function mergeValues(a: Float64Array, b: Float64Array): Float64Array {
   return merged.slice(0, count);
 }
 
-/** Merges the values of all laws. More than `MAX_POINTS` are thinned out by the equal mixture of all laws. */
+/** Merges the values of all laws. More than `MAX_POINTS` are thinned out as for an equal mixture of the laws. */
 export function makeCommonGrid(laws: readonly DiscreteLaw[]): Float64Array {
   if (laws.length === 1) return makeCoarseGrid(laws[0]);
   const candidates = listCandidateValues(laws);
@@ -318,8 +318,8 @@ export function makeSmoothLaw(mean: number, standardDeviation: number, skewness:
   for (let i = 0; i < points; i++) {
     let value = z[i];
     if (cubed) {
-      // The law ends 2/skewness below its mean, where the cube is 0. Grid points beyond that end, or within the
-      // rounding error of the sum, become one atom at the end.
+      // The law ends 2/skewness deviations below its mean, where the cube is 0. Grid points beyond that end, or within
+      // the rounding error of the sum, become one atom at the end.
       let base = 1 + (bounded * value) / 6 - (bounded * bounded) / 36;
       if (base < LOWEST_CUBE_BASE) {
         base = 0;
@@ -371,7 +371,7 @@ function addByTransform(terms: readonly SumTerm[], countLists: readonly (readonl
       sum.margin = Math.ceil(Math.min(sum.draws, 3.5 * Math.sqrt(sum.draws)) + 1);
       step = Math.max(step, (sum.high - sum.low) / (TRANSFORM_POINTS - 2 - 2 * sum.margin));
     }
-    // If units run to a limit, sums often reach both ends of the widest law, so both ends must lie on the lattice.
+    // If units run to a limit, draws are often at the ends of the widest law, so both ends must lie on the lattice.
     const widest = Math.max(...terms.map(({ law }) => law.values[law.values.length - 1] - law.values[0]));
     step = Math.max(step, widest / Math.max(1, Math.floor(widest / step)));
   }
@@ -532,7 +532,7 @@ function boundTail(terms: readonly SumTerm[], counts: readonly number[], sign: 1
     }
     return information / 2 ** (halves / 2);
   };
-  // The first exponent is optimal for a normal law. From the second on, only a draw's largest deviation matters.
+  // The first exponent is optimal for a normal law. Above the second, only a draw's largest deviation matters.
   const normal = Math.min(Math.sqrt((2 * WINDOW_INFORMATION) / variance), 32 / longest);
   let halves = Math.round(2 * Math.log2(normal));
   let reach = reachAt(halves);

@@ -47,7 +47,8 @@ interface RoundStarts {
 }
 
 /**
- * Counts starts of units if every lane takes `counts[b]` units of `laws[b]`, one law after another (buckets).
+ * Counts the iterations in which any of n lanes starts a unit, if every lane takes `counts[b]` units of `laws[b]`, one
+ * law after another (buckets).
  * @returns for each pattern of counts and each n of `sizes`, a number between 1 and n times the units of a lane
  */
 export function computeOrderedStarts(
@@ -90,7 +91,7 @@ export function computeOrderedStarts(
           squareIm = 2 * squareRe * squareIm;
           squareRe = next;
         }
-        // 1 + φ + … + φᵏ⁻¹ = (1 − φᵏ)/(1 − φ). If φ is 1, all terms are 1.
+        // With the spectrum φ of a law: 1 + φ + … + φᵏ⁻¹ = (1 − φᵏ)/(1 − φ). If φ is 1, all terms are 1.
         const norm = (1 - unitRe) * (1 - unitRe) + unitIm * unitIm;
         let seriesRe = counts[b];
         let seriesIm = 0;
@@ -140,9 +141,9 @@ function countStarts(starts: Float64Array, sizes: readonly number[], step: numbe
 }
 
 /**
- * Counts starts of units if lanes fetch their units and all stop together, after m units each on average. u(t) = Σ_j
- * P(S_j = t) over all j is the renewal density of the lengths.
- * @returns the number of starts for each n of `sizes` and the number of iterations, as functions of m ≥ 1
+ * Counts the iterations in which any of n lanes starts a unit, if lanes fetch their units and all stop together, after
+ * m units each on average. A lane starts a unit with probability Σ_j P(the sum of j lengths = t).
+ * @returns this number for each n of `sizes` and the number of all iterations, as functions of m ≥ 1
  */
 export function computeFetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds: number) => FetchedStarts {
   const { mean, standardDeviation } = moments(law);
@@ -156,7 +157,7 @@ export function computeFetchedStarts(law: LengthLaw, sizes: readonly number[]): 
   const spectrum = new Float64Array(2 * size);
   transform.realTransform(spectrum, computeMasses(law, step, size, damping));
   for (let k = 0; k <= size; k += 2) {
-    // φ/(1 − φ) = 1/(1 − φ) − 1.
+    // With the spectrum φ of the lengths: φ/(1 − φ) = 1/(1 − φ) − 1.
     const re = 1 - spectrum[k];
     const im = -spectrum[k + 1];
     const norm = re * re + im * im;
@@ -192,7 +193,7 @@ interface FetchedStarts {
   readonly iterations: number;
 }
 
-/** P(X = t)·damping^t at t = 0, step, 2·step, …, wrapped from the last point to the first, with the same mean. */
+/** P(X = k·step)·damping^k, k = 0, 1, …, wrapped from the last point to the first, with the same mean. */
 function computeMasses({ support, probability }: LengthLaw, step: number, size: number, damping: number): Float64Array {
   const masses = new Float64Array(size);
   for (let i = 0; i < support.length; i += 1) {

@@ -85,7 +85,7 @@ export function prepareRenewals(law: DiscreteLaw): Renewals | null {
   // With f = `masses` and convolutions ∗: `starts` is u = f∗u plus the first start, and `pairs` is u∗u = u + f∗(u∗u).
   const starts = new Float64Array(LONGEST_TRANSIENT);
   const pairs = new Float64Array(LONGEST_TRANSIENT);
-  // E[N] = Σ u and E[N(N+1)/2] = Σ u∗u.
+  // For the number N of started units: E[N] = Σ u and E[N(N+1)/2] = Σ u∗u.
   const startedMean = new Float64Array(LONGEST_TRANSIENT);
   const startedVariance = new Float64Array(LONGEST_TRANSIENT);
   starts[0] = 1;
@@ -237,7 +237,7 @@ export function countLastFetches({ survival, mean }: Renewals, n: number, unitsP
 /**
  * Computes the law of the step T at which n lanes have started n·units units, from step `first` on; `null` if all of it
  * lies beyond the step at which the renewal rate settles.
- * @param extraVariance variance, per lane, of the number of units itself
+ * @param extraVariance variance of the number of non-empty units, per lane
  */
 function computeExhaustionTimes(renewals: Renewals, n: number, units: number, extraVariance: number) {
   const { mean, variance, startedMean, startedVariance } = renewals;
@@ -267,8 +267,8 @@ function computeExhaustionTimes(renewals: Renewals, n: number, units: number, ex
 }
 
 /**
- * Updates P(a lane has more than x steps left), x = 0, 1, …, from step `from` to a later step while the rate of starts
- * is known. No unit is active at step −1.
+ * Moves P(a lane has more than x steps left), x = 0, 1, …, from step `from` to step `to`, whose rate of starts must be
+ * known. At step −1, all lanes are idle.
  */
 function advanceLives(alive: Float64Array, { survival, starts }: Renewals, from: number, to: number): void {
   const passed = to - from;

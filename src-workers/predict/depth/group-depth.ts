@@ -18,16 +18,16 @@ const KEPT_DEPTH_NUMBERS = 2 ** 21;
 
 /**
  * Makes the law of the depth of work groups of `n` units, for one balancing (README.md, Depth). In round j of m, every
- * slot takes the unit j·slots places later in the order of the balancing (a grid-stride loop).
+ * slot takes the unit j·slots places after its first in the order of the balancing (a grid-stride loop).
  *
  * `values`, `meanDepth` and `meanWork` contain the setup. A nested loop runs it once per round; a flattened loop or
  * dynamic fetch runs it whenever a lane starts a unit, since the other lanes wait. `meanLoss` and `aggregateLoss` are
  * losses of the lengths alone, as Swatman et al. define them. `meanLoss` is the loss of one round for a nested loop,
- * and an approximation if it depends on the joint law of a group's sums.
+ * and an approximation for other loops.
  *
  * @param n units per work group, integer ≥ 1
- * @param unitsPerThread m ≥ 1, units over slots: an integer, except for buckets and if groups share a pool, and 1 for
- * sorted units, whose launches `computeSortedLaunch` models; a RangeError otherwise
+ * @param unitsPerThread m ≥ 1, units over slots: an integer except for buckets and shared pools; 1 for sorted units,
+ * whose further rounds `computeSortedLaunch` follows
  * @param options.setupIterations iterations before the first iteration of each unit, ≥ 0
  * @param options.poolGroups groups that fetch from one pool, integer ≥ 1; 1 if omitted
  * @param options.fetched the units that fetchers take, if the order of the units is known
@@ -53,7 +53,7 @@ export function makeGroupDepthLaw(
   const { model, meanDepth: pureDepth } = plain;
   const pureWork = prepared.cumulants.mean * unitsPerThread;
   const setupDepth = setup === 0 ? 0 : setup * (played?.starts ?? (plain.unitStarts ??= countUnitStarts(group)));
-  // Rounding errors alone could make the loss less than 1, because a group is never shorter than its mean unit.
+  // A group is never shorter than its mean unit, so only rounding errors could make the loss less than 1.
   const aggregateLoss = pureWork > 0 ? Math.max(1, pureDepth / pureWork) : 1;
   let meanLoss: number | undefined;
   let values: Float64Array | undefined;
@@ -116,7 +116,7 @@ function makePlainDepth(model: DepthModel): PlainDepth {
 
 const getDepthsOf = keptWith((_law: PreparedLaw) => ({ depths: new Map<string, PlainDepth>(), numbers: 0 }));
 
-/** Designs with other setups usually share the cached depths. */
+/** Designs that differ only in their setup share the cached depths. */
 function getPlainDepth(group: WorkGroup, poolGroups: number): PlainDepth {
   const { prepared, n, balancing, loop, rounds } = group;
   const cache = getDepthsOf(prepared);
@@ -207,7 +207,7 @@ function makeIndependentGroups({ parts, values }: LaneLaws, draws: number): Dept
   return model;
 }
 
-/** The last result of `makeIndependentGroups`, kept because a table requests twice as many groups each time. */
+/** The last survival functions of `makeIndependentGroups`, because a table doubles the groups at each request. */
 const lastSurvival: { of: unknown; groups: number; readonly parts: Float64Array[] } = {
   of: null,
   groups: 0,

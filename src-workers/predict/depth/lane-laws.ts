@@ -147,7 +147,6 @@ function computeAggregate(law: DiscreteLaw, n: number): number {
   return computeMean(longest.values, longest.survival) / computeMean(law.values, law.survival);
 }
 
-/** Slots of any pattern take equal shares from every bucket, so they have the same mean work. */
 function computeLaneSumsLoss({ parts, losses, sizes }: LaneLaws, n: number): number {
   let loss = losses.get(n);
   if (loss === undefined) {

@@ -35,7 +35,7 @@ export const prepareLaw = keptWith((source: LengthLaw): PreparedLaw => {
   return { source, law, cumulants: computeCumulants(law), shared: new Map() };
 });
 
-/** Computes the value of `key` at the first call. The key names everything else on which the value depends. */
+/** Computes the value of `key` at the first call. Besides the law, the key names all that the value depends on. */
 export function getShared<T>({ shared }: PreparedLaw, key: string, make: () => T): T {
   if (!shared.has(key)) shared.set(key, make());
   return shared.get(key) as T;

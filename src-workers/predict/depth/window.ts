@@ -6,7 +6,7 @@ import type { DiscreteLaw } from './discrete-law.ts';
 /** Rows of a sorted window's law for each factor of e in its tail. */
 const TAIL_EDGES = 1.5;
 
-/** The unit of rank r has at most x iterations if at least r of M do: P(X_(r) ≤ x) = P(Bin(M, F(x)) ≥ r). */
+/** The unit of rank r has at most x iterations if at least r of M do: P(X_(r) ≤ x) = P(Bin(M, P(X ≤ x)) ≥ r). */
 export interface SortedWindow {
   /** M, a multiple of n. */
   readonly units: number;
@@ -26,7 +26,7 @@ export interface WindowActivity {
 /**
  * Computes the activity of blocks at x iterations from P(X > x) of a unit. Blocks start at multiples of `groups`. At a
  * window's end they continue in the next, independent one. In a window, a group is active if an earlier one is.
- * @param groups W_b, integer ≥ 1
+ * @param groups groups of a block, integer ≥ 1
  */
 export function computeWindowActivity({ units, n }: SortedWindow, groups: number) {
   const perWindow = units / n;
@@ -165,7 +165,7 @@ export function computeWindowMeanLoss(law: DiscreteLaw, window: SortedWindow): n
     let at = 0;
     let probability = 0;
     let partial = 0;
-    // Returns E[(t − B)⁺] at t = i·n, and leaves P(B < t) in `probability`.
+    // For the binomial number B: returns E[(t − B)⁺], and leaves P(B < t) in `probability`.
     const advanceTo = (t: number) => {
       for (; at < masses.length && first + at < t; at++) {
         probability += masses[at];

@@ -176,7 +176,7 @@ export function examineDesign(
 
 /**
  * Finds a reason that makes all launches with the same values of the other axes invalid.
- * @param positions with the first launch or, if there is a GPU, the first launch of a GPU
+ * @param positions with the first launch for a GPU or, without GPUs, the first launch
  */
 export function examineFamily(whole: Predictor, positions: Int32Array, candidate: Candidate): void {
   countStep();

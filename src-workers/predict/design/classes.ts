@@ -176,7 +176,7 @@ const findPossibleClasses = keptWith((law: LengthLaw) => {
     }
     return { share, depth };
   };
-  /** Lists the possible classes by the position of the first cut, then of the last. `n` is the units of a group. */
+  /** Lists the possible classes by the position of the first cut, then of the last. A group has `n` units. */
   const classes = (n: number, lanes: number): readonly (readonly PossibleClass[])[] =>
     getOrMake(known, `${n} ${lanes}`, () =>
       Array.from({ length: points }, (_, start) =>

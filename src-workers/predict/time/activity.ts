@@ -31,8 +31,8 @@ export const OWN = 8;
 /** Variance of the number of active groups of a slot whose block is active. */
 export const OWN_VARIANCE = 9;
 /**
- * P(another group of the block has ended | a group is active), 0…1. Multiplied by the mean number of active groups,
- * it is the variance that each further scheduler adds to q times the active groups of one scheduler.
+ * P(another group of the block has ended | a group is active), 0…1. With q schedulers, q times the active groups of one
+ * of them have a larger variance than all active groups, by (q − 1) times their mean times this.
  */
 export const APART = 10;
 

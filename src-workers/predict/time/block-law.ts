@@ -29,7 +29,7 @@ import type { BlockLaw } from './law.ts';
 const BULK_CELLS = 3;
 /** Cells for each factor of e in the upper tail of a block's life. */
 const TAIL_CELLS = 0.5;
-/** A cell is at most as wide as this fraction of E[B] or as the next fraction of its start, whichever is larger. */
+/** A cell is at most this fraction of the mean life wide, or `WIDEST_CELL_OF_TIME` of its start if that is more. */
 const WIDEST_CELL_OF_BLOCK = 0.2;
 const WIDEST_CELL_OF_TIME = 0.5;
 /** Two ages of a block share a record if their shares of active groups differ by less than this. */
@@ -82,7 +82,7 @@ export function writeBlockSurvivalInto(out: Float64Array, { rows }: BlockLaw, fi
   }
 }
 
-/** Weight, mean and variance of the active groups at an age, and `APART` times the mean. */
+/** Weight of an age, mean and variance of its active groups, and `APART` times the mean. */
 export const AGE_FIELDS = 4;
 
 let survival = new Float64Array(128);
@@ -94,7 +94,7 @@ let records = new Float64Array(AGE_FIELDS * 128);
 
 /**
  * Makes the law of the life of a block of consecutive work groups.
- * @param groupsPerBlock W_b, integer ≥ 1
+ * @param groupsPerBlock integer ≥ 1
  * @param arena holds the law; clearing it makes the law invalid
  * @param lastFilled share of the lanes of the last group that have units, 0 < … ≤ 1
  */
@@ -379,7 +379,7 @@ function makeStationaryProfile(law: BlockLaw): ActivityProfile {
   const { edges, arena, groupsPerBlock: W, meanBlock, meanGroup, meanPair } = law;
   const profile = allocateProfile(arena, edges.length - 1, W);
   const { cells, data } = profile;
-  // For a life of any age, P(active at v) is ∫_v^∞ P(B > x) dx / E[B]. It is computed at the middle of the cell.
+  // For a life B of any age, P(active at v) is ∫_v^∞ P(B > x) dx / E[B]. It is computed at the middle of the cell.
   const middles = new Float64Array(cells);
   for (let c = 0; c < cells; c++) middles[c] = 0.5 * (edges[c] + edges[c + 1]);
   const lived = new Float64Array(3 * cells);

@@ -16,9 +16,9 @@ export interface Schedulers {
 export const ONE_SCHEDULER: Schedulers = { count: 1, issueShare: 0 };
 
 /**
- * Returns the number of groups w for which t(w) is the pace of one scheduler: by the share of traffic, the groups of
- * the whole multiprocessor, and by the share of issue, q times its own groups. With at most q groups, each has a
- * scheduler to itself and waits for no other group.
+ * Returns the number of groups w for which t(w) is the pace of one scheduler: the mean of q times its own groups,
+ * weighted by the share of issue, and all groups of the multiprocessor, weighted by the share of traffic. With at most
+ * q groups, each has a scheduler to itself and waits for no other group.
  */
 export function countCompeting(own: number, all: number, { count, issueShare }: Schedulers): number {
   if (own <= 1 && all <= count) return all;

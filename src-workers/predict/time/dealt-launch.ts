@@ -16,7 +16,7 @@ import { computeAllBlocks, canListBlocks, sampleBlocks } from '../dealing/sample
 
 /** Launches in a given order up to this many groups are always played block by block (half as many if flattened). */
 const PLAYED_GROUPS = 2 ** 13;
-/** Block orders over which a wave of sorted or bucketed units is averaged: an order and its reverse. */
+/** A wave of sorted or bucketed units is averaged over this many block orders: one and its reverse. */
 const BLOCK_ORDERS = 2;
 
 export type SortedBalancing = Extract<WholeUnitBalancing, { kind: 'window-sort' | 'full-sort' }>;
@@ -105,9 +105,9 @@ export function computeOrderedLaunch(
 ): DealtLaunch {
   const { groupsPerBlock, gridBlocks } = dealing;
   const isPlaced = !startsInOrder && everyBlock && canListBlocks(dealing);
-  // A law represents blocks that start in random order, unless each block matters. It represents blocks that start in
-  // order if they are many and no part has longer ones. The last block does not count, because it may be partly empty.
-  // Adding up the lanes of a flattened loop takes longer, so it is played only up to half as many groups.
+  // A law represents blocks that start in random order, unless each block matters. It also represents blocks that start
+  // in order if they are many and no part has longer ones. The last block does not count, because it may be partly
+  // empty. A flattened loop is played less often, because adding up its lanes takes longer.
   const played = dealing.loop === 'nested' ? PLAYED_GROUPS : PLAYED_GROUPS / 2;
   if (!isPlaced && (!startsInOrder || (gridBlocks - 1) * groupsPerBlock >= played)) {
     if (!startsInOrder || !hasTrend()) {

@@ -25,8 +25,8 @@ import {
 } from './cycles.ts';
 
 /**
- * No multiprocessor takes longer than one that always has the most active groups. This exponent sets how sharply the
- * influence of that bound fades. Fitted on 500 random designs.
+ * No multiprocessor takes longer than one that always has the most active groups. This exponent sets how sharply that
+ * bound loses influence if their ranking changes over time. Fitted on 500 random designs.
  */
 const ALIGNMENT_POWER = 8;
 /** If −ln P(no block of the device is active) is above this, some block counts as certainly active. */
@@ -223,7 +223,7 @@ function writeSlowestInto(
 
 /**
  * Computes ln P(no block is active), if `longer` blocks live long enough to be active at this time and `active` blocks
- * are active on average. Only a launch with exact lives certainly contains its longest blocks.
+ * are active on average.
  */
 function computeLogNone(longer: number, active: number): number {
   const blocks = Math.max(1, longer);

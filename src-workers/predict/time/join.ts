@@ -3,7 +3,7 @@ import { estimateNormalMaximum } from './drain.ts';
 
 /**
  * How differently the schedulers of a multiprocessor are loaded by one block. On each scheduler that the block uses, S
- * is the sum of the depths of its groups (its work, iterations), and D the longest depth (its time).
+ * is the sum of the depths of the block's groups there (work, iterations), and D the longest of them (time).
  */
 export class SchedulerShares {
   readonly schedulers: number;
@@ -48,12 +48,12 @@ export class SchedulerShares {
     }
     const workDeviation = Math.sqrt(m * groupVariance);
     const depthDeviation = Math.sqrt(depthVariance);
-    // The correlated part of the depths of a block makes its schedulers equally late, so it is left out.
+    // What the depths of a block have in common delays all its schedulers alike, so it is left out.
     const apart = groupsVary > 0 ? Math.sqrt(1 - Math.min(1, Math.max(0, groupsAgree / groupsVary))) : 0;
     this.depthLead = apart * lead;
     if (depthDeviation > 0) {
       this.correlation = Math.min(1, (m * covariance) / (workDeviation * depthDeviation));
-      // S is the sum of a part proportional to D, and a nearly normal part that is independent of D.
+      // S is taken as a part proportional to D plus a nearly normal part that is independent of D.
       const independent = workDeviation * Math.sqrt(1 - this.correlation * this.correlation);
       this.workLead =
         apart *
@@ -70,8 +70,8 @@ export class SchedulerShares {
 
 /**
  * Computes the cycles by which the life of a block is longer because it ends with the last of its schedulers
- * (README.md, Schedulers). A scheduler at a cycles per iteration, and b more for each active group of this block, takes
- * a·D + b·S cycles. The mean pace of a multiprocessor contains only a·E[the largest D] + b·E[S].
+ * (README.md, Schedulers). A scheduler whose iterations take a + b·(active groups of this block) cycles takes a·D + b·S
+ * cycles. The mean pace of a multiprocessor contains only a·E[the largest D] + b·E[S].
  * @param own mean number of active groups of the block on each of its schedulers
  * @param pace cycles per iteration at the mean number of active groups
  * @param slope b

@@ -129,7 +129,7 @@ export function extendRenewal(renewal: Renewal, waves: number): number {
   return k - 1;
 }
 
-/** Values of a sample: the means over the slots of P(group active) and of P(two groups active). */
+/** Number of values of a sample: P(group active) and P(two groups active), as means over the block slots. */
 const SAMPLE_FIELDS = 2;
 
 function sampleInto(out: Float64Array, at: number, { starts, ages }: Renewal, k: number): void {

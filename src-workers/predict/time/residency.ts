@@ -16,7 +16,7 @@ export interface Residency {
   stationaryMultiprocessors: number;
 }
 
-/** @param cyclesPerIteration t(w) for w from 0 to at least R·W_b groups */
+/** @param cyclesPerIteration t(w) for w from 0 to at least the groups of `residentBlocks` blocks */
 export function makeResidency(
   block: BlockLaw,
   residentBlocks: number,

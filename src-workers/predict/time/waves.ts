@@ -8,9 +8,9 @@ import { computeJoinCycles, SchedulerShares } from './join.ts';
 import { computeDispatch, extendRenewal, PHASE_FIELDS, getRenewal, countWavesUntilStationary } from './renewal.ts';
 import type { Residency } from './residency.ts';
 
-/** If a larger fraction of groups ends early, multiprocessors count as never ending together. Chosen: saves time. */
+/** If a larger fraction of groups has less than the longest life, multiprocessors count as never ending together. */
 const RARELY_LONGEST = 0.5;
-/** A smaller probability that all multiprocessors end together counts as 0. Chosen: this only saves time. */
+/** A smaller probability that all multiprocessors end together counts as 0. Chosen: both numbers only save time. */
 const NEVER_TIED = 1e-3;
 
 /** A grid of blocks that get work, on M multiprocessors. */
