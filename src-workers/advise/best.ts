@@ -130,7 +130,7 @@ export function keepPick(axes: SpaceAxes, limitMs: number): Kept & { picked(): P
   };
 }
 
-/** A part of a space is a piece of a large family of designs, or one or several small families that share laws. */
+/** A piece of a large law family (all launches, block sizes and register caps), or one or several small families. */
 export interface SpaceParts {
   readonly count: number;
   at(part: number): DesignRange;

@@ -36,7 +36,7 @@ const MOVING_FAMILY_SLACK = 0.12;
  */
 const MOVING_SLACK = 0.04;
 const MOVING_IN_ORDER_SLACK = 0.12;
-/** Slack for the counter of fetches. The error is 13 % where multiprocessors hold different numbers of blocks. */
+/** Slack for the counter of fetches. It is off by 13 % if multiprocessors hold unequal numbers of blocks. */
 const COUNTER_SLACK = 0.25;
 
 /** Number of designs that are predicted in order of their bounds; few, because each may need other laws. */
@@ -112,7 +112,7 @@ export function closestBound(candidate: Candidate): number {
   return launchesMs(candidate, lossyCycles);
 }
 
-/** Bounds the time of balancing and of a design's launch, or of the launches of its classes, ms; 0 on a CPU. */
+/** A lower bound of the time of balancing plus the launch, or the launches of all classes, ms; 0 on a CPU. */
 function launchesMs(candidate: Candidate, busy: BusyCycles): number {
   const before = computeBalancingMs(candidate);
   if (!isOneLaunch(candidate))
@@ -198,7 +198,7 @@ function makeClosingBounds(predictor: Predictor, designs: Uint32Array, memory: M
       remember(memory, designs[at], timeMs, proven[at]);
       isCompared ||= bound[at] > proven[at];
     },
-    /** Lists excluded designs to predict after all: times were shorter than expected, or none has been compared. */
+    /** Lists excluded designs to predict after all: times were below expectations, or none was compared with them. */
     listReopened(limitMs: number, isExcluded: (at: number) => boolean): readonly number[] {
       const excluded = expected.filter((at) => isExcluded(at) && proven[at] <= limitMs);
       if (excluded.length === 0) return [];

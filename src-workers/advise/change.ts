@@ -20,7 +20,7 @@ export interface InputChange {
   readonly value: number;
 }
 
-/** Only a change of the lengths needs new laws, because laws are cached by their inputs. */
+/** Only changed units need caches of their own, because the keys of cached laws have all inputs except the units. */
 export function changesLengths({ input }: InputChange): boolean {
   return kernelInput(input) === null;
 }

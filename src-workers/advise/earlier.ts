@@ -24,7 +24,7 @@ export interface Memory {
  * kernel. The Study view predicts all designs afterwards, which corrects its answer.
  */
 const SLACK = 0.05;
-/** The more a bound changes, the less the earlier time says: if the bound triples, times may be 20 % shorter. */
+/** The more a bound changes, the further times may be below the expected ones: 20 % if the bound triples. */
 const SLACK_EXPONENT = 0.2;
 
 export function createMemory(designs: number, earlier: KnownTimes | null): Memory {
@@ -34,8 +34,8 @@ export function createMemory(designs: number, earlier: KnownTimes | null): Memor
 }
 
 /**
- * Returns the expected time of a design, ms; 0 if the earlier prediction does not know it. The part above the bound
- * shrinks with the bound, but does not grow with it.
+ * Returns the expected time of a design, ms; 0 if the earlier prediction does not know it. The excess over the bound
+ * shrinks if the bound shrinks, but never grows.
  */
 function expectMs({ earlier }: Memory, design: number, boundMs: number): number {
   // On a CPU, all bounds are 0.

@@ -38,7 +38,7 @@ export interface TrialOptions {
 
 export const CANDIDATES_PER_VALUE = 12;
 const BISECTIONS = 9;
-/** Maximum number of searches for an end of a range. Another follows if the space has a better design there. */
+/** The search for an end of a range runs at most this often. It is repeated if the space has a better design there. */
 const ROUNDS = 6;
 
 export interface Best {
