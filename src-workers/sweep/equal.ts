@@ -11,9 +11,9 @@ export interface ComparedDesigns extends Pick<Ranking, 'axes' | 'strides' | 'cou
 const SAME_TIME = 1e-9;
 
 /**
- * Groups equal designs. They agree in device, implementation, threads per unit, balancing, block size, blocks,
- * effective register cap and, to 1e-9, time; the form of the loop then makes no difference. In a fetching launch,
- * blocks that start when no unit is left have no effect.
+ * Groups equal designs. They agree in device, implementation, threads per unit, balancing, block shape, number of
+ * blocks, effective register cap and, to 1e-9, time; the form of the loop then makes no difference. In a fetching
+ * launch, blocks that start when no unit is left have no effect.
  * @param registersPerThread registers that the compiler uses without a cap, if there are no implementations
  * @returns for each entry, the first entry that is equal to it; an invalid design is equal only to itself
  */

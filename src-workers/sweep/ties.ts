@@ -10,7 +10,7 @@ import { timeOf, type Ranking } from './ranking.ts';
  */
 export const AGREEMENT_FRACTION = 0.015;
 
-/** Properties of a design that decide how far the errors of two predictions differ. */
+/** What decides, for two designs, how far the errors of their predictions differ. */
 export interface TiePlace {
   readonly device: Device;
   readonly implementation: number;
@@ -19,7 +19,7 @@ export interface TiePlace {
 
 /** The largest differences at which two designs of a space are tied; plain data, for workers. */
 export interface TieTable {
-  /** Consecutive designs with the same device, implementation, threads per unit, loop and balancing (a family). */
+  /** Number of designs in a family: consecutive ones that differ only in launch, register cap and block size. */
   readonly perFamily: number;
   readonly placeOf: Uint16Array;
   /** The device (its position) and the kind of implementation of each place. */
@@ -107,7 +107,7 @@ export interface Ties {
 const NO_TIES: Ties = { count: 0, isTied: () => false };
 const found = new WeakMap<Uint32Array, Ties>();
 
-/** Tied designs need not come first in the list, because other implementations have wider tie bands. Cached by list. */
+/** Tied designs need not come first in the list, as other implementations may have wider tie bands. Cached by list. */
 export function tiesOf(ranking: Ranking, table: TieTable, byTimeList: Uint32Array): Ties {
   if (byTimeList.length === 0) return NO_TIES;
   const known = found.get(byTimeList);
