@@ -103,7 +103,7 @@ const JUDGED_DESIGNS = 128;
 const DRAWS = 128;
 const SURE = 0.9;
 
-/** @param seed for the choice between equally promising designs, and for draws of times for the expected regret */
+/** @param seed for the pool of spread designs, the choice between equally promising ones, and draws of times */
 export function createTuner(space: TuningSpace, seed: number): Tuner {
   const { predictedMs, deviation } = space;
   const count = predictedMs.length;
@@ -356,8 +356,8 @@ export function logImprovement(gain: number, width: number): number {
 }
 
 /**
- * Makes the map from logarithms of times to values. A value is 0 at the median, linear below it with a spread of 1, and
- * the normal quantile of the rank above it.
+ * Makes the map from logarithms of times to values. A value is 0 at the median and linear below it, with a spread of 1.
+ * Above it, the value is linear too, but at most the normal quantile of the rank.
  * @param least spread of the faster half if nothing is known about it
  */
 function halfRanks(logs: Float64Array, least: number) {
