@@ -41,7 +41,7 @@ export async function judgeGpuAgain(
   asked: { readonly dataset: string; readonly gpu: string; readonly implementation: string },
 ): Promise<Result<GpuDetail>> {
   const { dataset: id, gpu: column, implementation } = asked;
-  const none = notFound(`No data set has the times "${column}:${implementation}".`);
+  const none = notFound(`The data set ${id} has no times "${column}:${implementation}".`);
   const launches = LAUNCH_DATASETS.find((dataset) => dataset.id === id);
   if (launches) {
     const gpus = await readLaunches(launches, folder, new Map(devices.map((device) => [device.id, device])));

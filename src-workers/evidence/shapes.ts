@@ -174,7 +174,7 @@ const readConvolution: Reader = async (folder, devices) => {
 
 // -- Hasan's Table 2 --
 
-/** Rows that were used to fit τ, c and p are left out. */
+/** Rows that were used to fit the parameters are left out. */
 const readHasan: Reader = async () => {
   const parameters = fitHasan();
   const rows = HASAN_TABLE_2.filter(({ blocks }) => !HASAN_FITTED_BLOCKS.includes(blocks));

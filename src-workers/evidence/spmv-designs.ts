@@ -580,7 +580,7 @@ const OF_SHARES = [...OF_ROWS, 'contendedAtomicNs'] as const;
 export const SPMV_IMPLEMENTATIONS: ReadonlyMap<string, SpmvImplementation> = new Map([
   implementation('csr-thread', 'a thread per row of CSR', OF_ROWS, perRow(8, 64)),
   implementation('csr-group', 'a group of threads per row of CSR, sized for the longest row', OF_ROWS, groupPerRow),
-  implementation('csr-even', 'even shares of CSR non-zeros; each share walks to its rows', OF_SHARES, csrEven),
+  implementation('csr-even', 'even shares of CSR non-zeros; each steps through its rows', OF_SHARES, csrEven),
   implementation(
     'csr-library',
     'a group of threads per row, or even shares of non-zeros if rows are long',
