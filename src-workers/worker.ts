@@ -78,7 +78,7 @@ function getPredictor(plan: SweepPlan): Predictor {
   return kept(predictors, MAX_PREDICTORS, plan.id, () => createPredictor(plan));
 }
 
-/** The plans of one recommendation differ only in inputs that are cheap to change. */
+/** The plans of one recommendation have the same units, so they share laws. */
 interface SharedLaws {
   readonly caches: Caches;
   readonly predictors: Map<string, Predictor>;
@@ -243,7 +243,7 @@ export function draw(
   task: OfAdvice<{ designs: Uint32Array; unknown: Unknown; draws: readonly Draw[] }>,
 ): readonly Float64Array[] {
   const { plan, key, designs, unknown, draws } = task;
-  // Each draw has other setups, whose laws are useless afterwards. So these laws get separate caches.
+  // Each draw has its own setups. Their laws are useless afterwards, so they get separate caches.
   const caches = createTaskCaches();
   const own = getAdvisor(plan, key).plan;
   return draws.map((one, at) =>
@@ -305,7 +305,7 @@ export function agree({ designs, seed }: Task<{ designs: MeasuredDesigns; seed: 
 /** The workloads of a suite are laws by name. */
 const LAWS_ALONE = {
   openFile: async (path: string): Promise<Result<never>> =>
-    unsupported(`The workload of a suite names the file "${path}". Use a law, such as geometric(0.05)`),
+    unsupported(`The workload of a suite names the file "${path}". Use a law, such as geometric(0.05).`),
 };
 
 /**
