@@ -114,7 +114,7 @@ function explainLaunch(candidate: GpuCandidate): Breakdown {
     );
   const active = Math.min(groups, Math.ceil(groupsPerMultiprocessor));
   const latencyMs = msWith(active);
-  // The first wave is never refilled, so the tail of its blocks belongs to the last wave.
+  // The blocks of the last wave are not replaced, so their tail is part of `lastWave`.
   const refilled = Math.max(0, 1 - groups / groupsPerMultiprocessor);
   const { meanBlock, meanGroup } = timed.launch.residency.block;
   // Mean number of active groups, because a group is active for only a part of the life of its block.
@@ -123,7 +123,7 @@ function explainLaunch(candidate: GpuCandidate): Breakdown {
   const withStackMs = timed.timeMs - balancingMs;
   const wholeMs = withStackMs / computeStackFactor(candidate);
   const kernelMs = wholeMs * (1 - timed.searchShare);
-  // Blocks of whole waves that run in step wait less than this estimate, so the time that remains is an upper limit.
+  // Blocks of whole waves that run in step wait less than this estimate, so the time that remains limits the tail.
   const tail = Math.min(refilled * (msWith(busy) - latencyMs), Math.max(0, kernelMs - latencyMs));
   const blockTail = Math.max(tail, Math.min(timed.blockStartsMs, kernelMs - latencyMs));
   const parts = {

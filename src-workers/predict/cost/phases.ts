@@ -30,7 +30,7 @@ export const times = ({ latencyCycles, issueCycles }: Demand, count: number): De
 interface Circumstances {
   /** Mean latency of the loads that start a unit, divided by the latency of device memory, 0…1. */
   readonly loadLatency?: number;
-  /** Loads at the start of a unit whose cost is added elsewhere. */
+  /** Number of loads at the start of a unit that are counted elsewhere. */
   readonly loadsElsewhere?: number;
   /** Measured demand divided by derived demand. */
   readonly off?: Demand;

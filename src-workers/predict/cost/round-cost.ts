@@ -23,7 +23,7 @@ import { countActiveLanes } from './active-lanes.ts';
 import { getMeanRound, isOneLoop } from './mean-round.ts';
 import { added, computePhaseDemands, computeStepFactor, SAME, times } from './phases.ts';
 
-/** Most bytes that one multiprocessor receives per cycle. Assumed: the width of its port to the level-2 cache. */
+/** Maximum number of bytes per cycle to one multiprocessor. Assumed: the width of its port to the level-2 cache. */
 const MOST_BYTES_PER_CYCLE = 64;
 
 /**
@@ -149,7 +149,7 @@ function compareToDerived({ kernel, pipeline }: SweepPlan, device: GpuDevice): D
   };
 }
 
-/** Computes the bytes per cycle of a multiprocessor. The thread groups of a work group divide its bytes among them. */
+/** Computes the bytes per cycle of a multiprocessor, times the thread groups that share the bytes of a work group. */
 function computeBytesPerCycle({ device, shape, workingBlocks }: GpuCandidate, isFamily: boolean): number {
   const evenly = (device.achievedBandwidthFraction ?? ACHIEVED_BANDWIDTH) * bytesPerMultiprocessorCycle(device);
   const busy = isFamily ? 1 : Math.min(1, workingBlocks / device.multiprocessors);

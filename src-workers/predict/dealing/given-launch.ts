@@ -143,7 +143,7 @@ function computeStarts(
   return rounds;
 }
 
-/** @param each number of values of each block, which share its weight */
+/** @param each number of values per block; they share its weight */
 function computeWeightedMean(values: Float64Array, weights: Float64Array | null, each: number): number {
   if (!weights) return addUp(values) / values.length;
   let sum = 0;

@@ -53,7 +53,7 @@ function makeTable(source: StepLaw): DepthTable {
   return { edges, doublings, logs: [], valueAt, lattice: isLattice(edges), source };
 }
 
-/** Picks values in even steps of a sum: laws of one and of many groups, log survival of many, and half the value. */
+/** Picks values in even steps of a sum: P(ended) of one and of many groups, log survival, half the position. */
 function pickValues(values: Float64Array): Int32Array {
   const n = values.length;
   const one = survivals[0];

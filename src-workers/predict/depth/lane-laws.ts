@@ -116,7 +116,7 @@ export function computeMeanLoss(
     case 'dynamic-fetch': {
       if (rounds === 1 || n === 1 || prepared.cumulants.mean === 0 || balancing.fetch === 'group')
         return computeBucketLoss(prepared, set, n);
-      // Fetching is assumed to reduce the mean loss by the same factor as the aggregate loss.
+      // Fetching is assumed to reduce the mean loss − 1 by the same factor as the aggregate loss − 1.
       const unfetched = getLaneSums(prepared, set, n, Math.round(rounds));
       const longer = computeAggregate(unfetched.parts[0].law, n) - 1;
       if (longer <= 0) return 1;

@@ -57,7 +57,7 @@ function computeUnevenCyclesOfFull(residency: Residency): number {
   return block.groupsPerBlock > schedulers.count / 2 ? computeUnevenCycles(residency, residentBlocks) : 0;
 }
 
-/** Cycles by which a mean iteration takes longer because the groups of a block are unevenly spread over schedulers. */
+/** Cycles by which a mean iteration takes longer because groups are unevenly spread over the schedulers. */
 function computeMeanUneven(residency: Residency): number {
   const { meanPair, meanBlock } = residency.block;
   return (meanPair / meanBlock) * computeUnevenCyclesOfFull(residency);
@@ -213,7 +213,7 @@ function computeSlotActivity({ block, schedulers }: Residency): { active: number
   return { active, variance };
 }
 
-/** A block waits for the scheduler with most of its work. If this is often the fullest, the wait is counted already. */
+/** A block waits for the scheduler with most of its work. The wait for the fullest is already in `uneven`. */
 function getJoinCycles(residency: Residency): number {
   if (!Number.isNaN(residency.joinCycles)) return residency.joinCycles;
   const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
