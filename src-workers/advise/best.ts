@@ -11,8 +11,8 @@ import { pickColumns, copyColumns } from './survey.ts';
 
 /**
  * Branch and bound (Land & Doig 1960). A branch is a part of the space, or a family: all launches of one device,
- * kernel, balancing, block size and register cap. It is skipped if its shortest possible time (`bound.ts`) exceeds that
- * of the last kept design.
+ * kernel, balancing, block size and register cap. It is skipped if its shortest possible time (`bound.ts`) exceeds the
+ * time of the slowest kept design.
  */
 
 export interface DesignRange {

@@ -22,7 +22,7 @@ export async function judgeEvidence(
   const shapes = LAUNCH_DATASETS.filter((dataset) => id === dataset.id || (id === undefined && !data));
   if (data && shapes.length > 0)
     return unsupported(
-      `The data set ${id} cannot be read from another file. Choose one of SpMV times, or omit --data.`,
+      `The data set ${id} cannot be read from another file. Choose a data set of SpMV times, or omit --data.`,
     );
   const found: DatasetEvidence[] = [];
   if (id === undefined || shapes.length === 0) {

@@ -46,8 +46,8 @@ interface Fetched {
  * Simulates ("plays") some of the groups (README.md, Dynamic fetch). They take turns at the units as all groups would,
  * so after each fetch they skip the units that the other groups fetch in the meantime. If lanes have very many units,
  * each played lane gets fewer. When the units run out, at time T, every lane still runs the rest of its last units.
- * Lanes that fetched at the same time are followed together; otherwise lanes count as independent. T follows from the
- * fact that all work is either done by T or left at T.
+ * Lanes that fetched at the same time are followed together; otherwise lanes count as independent. T follows, because
+ * all work is either done by T or left at T.
  */
 function createFetchingGroup(fetched: Fetched, unitsPerLane: number, setupIterations: number): FetchingGroup {
   const { units, lanes, mean } = fetched;

@@ -142,7 +142,7 @@ function countStarts(starts: Float64Array, sizes: readonly number[], step: numbe
 
 /**
  * Counts the iterations in which any of n lanes starts a unit, if lanes fetch their units and all stop together, after
- * m units each on average. A lane starts a unit with probability Σ_j P(the sum of j lengths = t).
+ * m units each on average. A lane starts a unit at iteration t with probability Σ_j P(sum of j lengths = t).
  * @returns this number for each n of `sizes` and the number of all iterations, as functions of m ≥ 1
  */
 export function computeFetchedStarts(law: LengthLaw, sizes: readonly number[]): (rounds: number) => FetchedStarts {

@@ -124,7 +124,7 @@ export function prepareRenewals(law: DiscreteLaw): Renewals | null {
 /**
  * Computes the law of the time, in iterations, that n lanes need for n·m units, if each lane takes its next unit as
  * soon as it has finished one. The units run out at time T. Until then, the lanes are n independent renewal processes,
- * and the number of units that they have started by t is assumed to be normal. After T, the lanes finish their current
+ * and the number of units that they have started is assumed to be normal. After T, the lanes finish their current
  * units. The iterations left to these units follow from the renewal rate. The law is exact for constant lengths.
  * @param poolGroups groups that fetch from one pool, with n·m units each on average; with more groups, T varies less
  */

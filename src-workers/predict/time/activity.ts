@@ -31,8 +31,8 @@ export const OWN = 8;
 /** Variance of the number of active groups of a slot whose block is active. */
 export const OWN_VARIANCE = 9;
 /**
- * P(another group of the block has ended | a group is active), 0…1. With q schedulers, q times the active groups of one
- * of them have a larger variance than all active groups, by (q − 1) times their mean times this.
+ * P(another group of the block has ended | a group is active), 0…1. With q schedulers, the variance of q times one
+ * scheduler's active groups exceeds that of all active groups by this times (q − 1) times their mean number.
  */
 export const APART = 10;
 
