@@ -18,7 +18,7 @@ export async function* gunzipped(source: ByteSource, label: string, limit: numbe
   try {
     for await (const part of unpacking as AsyncIterable<Uint8Array>) {
       length += part.length;
-      if (length > limit) unwrap(tooLarge(label, limit));
+      if (length > limit) unwrap(tooLarge(label, limit, 'the unpacked file'));
       yield part;
     }
   } catch (error) {
@@ -28,8 +28,8 @@ export async function* gunzipped(source: ByteSource, label: string, limit: numbe
   }
 }
 
-const tooLarge = (label: string, limit: number): Result<never> =>
-  badInput(`${label}: the file has more bytes than the limit of ${limit}`);
+const tooLarge = (label: string, limit: number, what = 'the file'): Result<never> =>
+  badInput(`${label}: ${what} has more bytes than the limit of ${limit}`);
 
 export async function gathered(source: ByteSource, label: string, limit: number): Promise<Uint8Array<ArrayBuffer>> {
   const parts: Uint8Array[] = [];

@@ -191,7 +191,7 @@ it('unpacking leaves plain bytes unchanged, and refuses content that is too larg
   expect(unwrap(await unpacked(gzipSync(bytes), 'x'))).toEqual(bytes);
   expect(unwrap(await unpacked(bytes, 'x'))).toBe(bytes);
   const bomb = gzipSync(new Uint8Array(1_000_000));
-  const message = 'bomb.gz: the file has more bytes than the limit of 100000';
+  const message = 'bomb.gz: the unpacked file has more bytes than the limit of 100000';
   expect(await unpacked(bomb, 'bomb.gz', 100_000)).toFail(null, message);
 });
 
