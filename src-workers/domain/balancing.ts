@@ -14,7 +14,7 @@ const FORMS =
 /** With more units per fetch, few slots have work at the end of a launch. */
 const MAX_FETCHED_UNITS = 4096;
 
-/** Largest window of a window sort, units: no device can sort more in one pass. */
+/** Largest window or slice, units. No device can sort more in one pass. */
 const MAX_WINDOW_UNITS = 2 ** 31;
 
 /** Parses the text form, such as `window-sort(4096)`. The error is `bad-input` with the accepted forms. */

@@ -10,9 +10,9 @@ export function isStandIn(backend: BenchBackend | 'external'): boolean {
 }
 
 /**
- * The unit loop that stands in for a kernel on a GPU. An iteration has I instructions, which form one chain of
- * dependencies. If units are dealt, u threads do ⌈length / u⌉ passes and combine their results. If units are split, u
- * threads do `length` passes of I·φ(u) instructions, φ(u) = (1 − σ)/u + σ + κ·log₂u. A pass never has fewer instructions
+ * The unit loop that stands in for a kernel on a GPU. An iteration has I instructions in one chain of dependencies. If
+ * iterations are dealt, each of u threads does ⌈length / u⌉ passes, and the results are combined. If they are split,
+ * each does `length` passes of I·φ(u) instructions, φ(u) = (1 − σ)/u + σ + κ·log₂u. A pass never has fewer instructions
  * than the loop itself needs (`unitLoopShape` in bench/stand-in.ts). The result of a unit is f + Σ k·f over its
  * iterations k = 1, 2, …, with f = mix(unit + 1) | 1. These are 32-bit integers, so all backends compute the same bits.
  */
@@ -23,7 +23,7 @@ export interface UnitLoopProfile extends Omit<SecondUnitLoopProfile, 'version'> 
   readonly combineInstructions: number;
 }
 
-/** A loop that only old measurements have. Each pass did several iterations, and units were always split. */
+/** A loop that only old measurements have. Each pass did several iterations, which were always split. */
 export interface SecondUnitLoopProfile {
   readonly version: 2;
   /** I: machine instructions of an iteration of one thread, including its loads and the loop's own instructions. */
@@ -74,7 +74,7 @@ export interface BenchParameters {
     /** The predicted number. The launch is limited to it, since the loop may need fewer registers than the kernel. */
     readonly residentBlocks: number | null;
   };
-  /** Each unit computes a power of a small matrix (Swatman 2022, Algorithm 1). WebGPU has no cycles per work group. */
+  /** Each unit computes a power of a small matrix (Swatman 2022, Algorithm 1). WebGPU counts no cycles. */
   readonly 'matrix-power': {
     readonly lengths: string;
     readonly unitsPerGroup: number;
@@ -90,14 +90,14 @@ export interface BenchParameters {
     readonly divergentLanes: number;
     readonly iterations: number;
   };
-  /** The sum of a binomial series over a launch shape (Hasan 2014). */
+  /** Sums a binomial series by a launch of this shape (Hasan 2014). */
   readonly 'launch-grid': { readonly blocks: number; readonly threads: number; readonly elements: number };
   /** A microbenchmark that measures a property of a device (Kim). */
   readonly probe: { readonly probe: string; readonly arguments: Readonly<Record<string, number>> };
   readonly stream: { readonly cores: number; readonly bytesPerCore: number };
   /** Lower triangular matrix times vector with equal numbers of rows per core: core i has work ∝ 2i − 1 (Langguth). */
   readonly triangular: { readonly cores: number; readonly rows: number };
-  /** Triad in which core 1 has (P + 1) times the share of each other core (Langguth's Amdahl workload). */
+  /** Triad in which core 1 of P has (P + 1) times the share of each other core (Langguth's Amdahl workload). */
   readonly 'imbalanced-stream': { readonly cores: number; readonly bytesPerShare: number };
   readonly external: {
     readonly kernel: string;
@@ -118,7 +118,7 @@ export interface ProgramTask {
   readonly reference: string | null;
   /** Whether this is a probe: designs run one after another, and results are not compared. */
   readonly probe: boolean;
-  /** Width of the predicted device, on which the order of best buckets depends. */
+  /** Thread-group width of the predicted device. The order by `best-buckets` depends on it. */
   readonly threadGroupWidth?: number | null;
 }
 
@@ -136,7 +136,7 @@ export type CaseOf<Id extends BenchmarkId> = Extract<BenchCase, { readonly bench
 export const CACHE_STATES = ['warm', 'flush'] as const;
 export type CacheState = (typeof CACHE_STATES)[number];
 
-/** Number of cases whose launches alternate. More cases would share conditions, but an interruption would lose more. */
+/** Number of cases whose launches alternate, to share conditions. With a larger number, an interruption loses more. */
 export const ALTERNATING = 8;
 
 export interface BenchPlan {

@@ -53,10 +53,10 @@ export function orderText({ order }: Pick<Breakdown, 'order'>): string {
 export interface Achieved {
   /** Issue slots of waiting lanes count as used. Null on a CPU. */
   readonly issueFraction: number | null;
-  /** Of device memory; if the level-2 cache is busier, as if device memory were as busy. Null without known traffic. */
+  /** Of device memory. If the level-2 cache is busier, its load counts instead. Null without known traffic. */
   readonly bandwidthGbS: number | null;
   readonly bandwidthFraction: number | null;
-  /** The resource that is busy for at least half of the time. */
+  /** The busier resource, if it is busy for at least half of the time. */
   readonly limit: 'issue' | 'bandwidth' | null;
 }
 

@@ -19,15 +19,15 @@ export interface GroupDepth extends StepLaw {
 export interface StepLaw {
   readonly values: Float64Array;
   /**
-   * Writes P(max depth over `groupsPerBlock` consecutive groups > values[i]) into `out` (length of `values`). With
-   * buckets or windows, consecutive groups may lie in the same bucket or window.
+   * Writes P(max depth over `groupsPerBlock` consecutive groups > values[i]) into `out` (length of `values`). Groups in
+   * the same bucket or window are not independent.
    */
   survivalInto(out: Float64Array, groupsPerBlock: number): void;
 }
 
 /** Mean numbers for one work group, after its first fetch and until the units run out. */
 export interface GroupFetches {
-  /** The lanes, or 1 if the group fetches as a whole. */
+  /** Number of slots, or 1 if the group fetches as a whole. */
   readonly fetchers: number;
   readonly iterations: number;
   /** Iterations after which at least one fetcher fetches. */

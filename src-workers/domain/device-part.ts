@@ -12,8 +12,8 @@ export function findWhole(id: string): string | null {
 }
 
 /**
- * Finds a device or a part of one, as in a green context, whose other parts are assumed to be idle. With `:slice` it
- * has only its share of memory and L2, as in a slice of a multi-instance GPU.
+ * Finds a device or a part of one, such as a green context. Without `:slice`, the rest of the device is assumed idle.
+ * With it, the part has only its share of memory and L2, as in a multi-instance GPU.
  * @returns undefined if there is no such device; `bad-input` if it has no such part
  */
 export function deviceById<D extends Device>(devices: readonly D[], id: string): Result<D> | undefined {
@@ -42,8 +42,8 @@ function makePart(device: GpuDevice, multiprocessors: number, slice: boolean): G
   const reached = (rateGbS: number): number => Math.min(slice ? share * rateGbS : rateGbS, reach);
   const text = `${multiprocessors} of ${all} ${vendor === 'nvidia' ? 'SMs' : 'multiprocessors'}`;
   const shared = slice
-    ? 'the same fraction of it as of the multiprocessors, as in a slice of a multi-instance GPU'
-    : `all of it, with no other work on the device; at most ${BYTES_PER_MULTIPROCESSOR_CYCLE} bytes per multiprocessor and cycle`;
+    ? 'the same fraction as of the multiprocessors, as in a slice of a multi-instance GPU'
+    : `all that the device has, with no other work on it; at most ${BYTES_PER_MULTIPROCESSOR_CYCLE} bytes per multiprocessor and cycle`;
   const whole = sources['*'] ?? '';
   return {
     ...device,
@@ -60,7 +60,7 @@ function makePart(device: GpuDevice, multiprocessors: number, slice: boolean): G
       multiprocessors: `given: ${text} (${sources['multiprocessors'] ?? whole})`,
       memoryBandwidthGbS: `estimate: ${shared} (${sources['memoryBandwidthGbS'] ?? whole})`,
       memoryGib: slice ? `estimate: ${shared}` : (sources['memoryGib'] ?? whole),
-      l2Bytes: `estimate: ${slice ? shared : 'all of it, with no other work on the device'} (${sources['l2Bytes'] ?? whole})`,
+      l2Bytes: `estimate: ${slice ? shared : 'all that the device has, with no other work on it'} (${sources['l2Bytes'] ?? whole})`,
     },
   };
 }

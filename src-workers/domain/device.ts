@@ -21,9 +21,9 @@ export interface DeviceLimits {
 }
 
 /**
- * Latency of a load from a known page, whose translation is cached, divided by the latency of the device, which was
- * measured at random addresses in 1 GB and so includes translation: 296 of 496 cycles on Turing (Jia et al., 2019,
- * arXiv:1903.07486; sources of the catalogue). Assumed for every device.
+ * Latency of a load from a known page (its translation is cached) divided by the device's latency, which includes the
+ * translation: 296 of 496 cycles on Turing (Jia et al., 2019, arXiv:1903.07486; sources of the catalogue). Assumed for
+ * every device.
  */
 export const NEAR_PAGE_LATENCY = 0.6;
 
@@ -53,11 +53,11 @@ export interface GpuDevice {
   readonly memoryBandwidthGbS: number;
   readonly memoryGib: number;
   readonly l2Bytes: number;
-  /** Achieved bandwidth of memory-bound kernels divided by the peak, 0…1. Assumed if omitted, as nobody measured it. */
+  /** Achieved bandwidth of memory-bound kernels divided by the peak, 0…1; assumed if nobody measured it. */
   readonly achievedBandwidthFraction?: number | undefined;
   /** Time of an empty launch, µs, measured around the launch; omitted if nobody measured it. */
   readonly launchMicroseconds?: number | undefined;
-  /** Time between the starts of two blocks of a launch on the whole device, ns; assumed if nobody measured it. */
+  /** Time from one block start to the next on the whole device, ns; assumed if nobody measured it. */
   readonly blockStartNanoseconds?: number | undefined;
   /** Bandwidth for 32-byte sectors at random addresses. If omitted, they are assumed to be as fast as other sectors. */
   readonly randomSectorsGbS?: number | undefined;

@@ -50,7 +50,7 @@ export function kindsText(kinds: readonly ImplementationKind[]): string {
 export interface TieBand {
   /** The slower time divided by the faster time, minus 1. */
   readonly fraction: number;
-  /** The measured times that the fraction comes from, in words; `null` if this device and kind were not measured. */
+  /** The measured times that the fraction comes from, in words; `null` without public times of this device and kind. */
   readonly source: string | null;
   readonly takenFrom: string | null;
   readonly count: number;
@@ -64,7 +64,7 @@ export interface DeviceAgreement {
   /** |predicted / measured − 1|, for predictions as in a sweep. */
   readonly medianError: number;
   readonly p90Error: number;
-  /** Empty if the predictions have an unknown factor, use measured cycles, or were not held out. */
+  /** Empty if times are predicted only up to a factor, from measured cycles, or were not held out. */
   readonly intervals: readonly TimeInterval[];
   /** A reason to trust the figures less, as part of a sentence. */
   readonly caveat?: string;
@@ -188,8 +188,8 @@ export interface ChoiceEvidence {
   readonly bestFixed: { readonly name: string; readonly regret: number } | null;
   readonly fourNumbersRegret: number | null;
   /**
-   * Regret of a random choice among the designs whose predicted times are within an error of the shortest. The error is
-   * the 80 % quantile of the errors of predicted ratios, over all pairs of designs.
+   * Regret of a random choice among the designs predicted within e of the shortest time. e is the 80 % quantile of the
+   * errors of predicted ratios, over all pairs of designs.
    */
   readonly randomRegret?: number;
 }

@@ -187,10 +187,10 @@ export function listUnknown(fields: InspectedFields): string[] {
         'values, which decide the threads per unit.',
     sharing === 'deal' &&
       !combine &&
-      'The cost to combine the results of threads that share a unit: no threads share a unit here, so several threads ' +
-        'per unit are predicted without this cost.',
+      'The cost to combine the results of threads that share a unit (combine): no threads share a unit here, so the ' +
+        'study keeps its value. If it has none, a usual value is assumed.',
     !refill &&
-      'The cost of one loop over all units (refill): flattened and fetching designs are predicted from other phases.',
+      'The cost of one loop over all units (refill): if the study has none, flattened and fetching designs use "unit".',
     'The lengths of its units, and the bytes that a sort moves for each (bytesPerUnit): they decide whether sorting pays.',
   ].filter((line) => typeof line === 'string');
 }

@@ -10,9 +10,9 @@ export type AccessPattern = (typeof ACCESS_PATTERNS)[number];
 export interface MemoryAccess {
   readonly pattern: AccessPattern;
   readonly elementBytes: number;
-  /** Size of an array whose elements are read repeatedly. Omitted if they are read once, or if no cache can hold it. */
+  /** Size of an array that is read again, by a launch or the next one (`isWarm`). Omitted if no cache can hold it. */
   readonly footprintBytes?: number | undefined;
-  /** Fraction of a gather's reads that miss the caches, each with its own sector, 0…1. Assumed if omitted. */
+  /** Fraction of a gather's reads that miss the caches and fetch a sector each, 0…1. Assumed if omitted. */
   readonly missFraction?: number | undefined;
   /** Set if elements are read once and the launch reads only `footprintBytes`. A repeated launch finds them cached. */
   readonly isWarm?: boolean | undefined;
@@ -25,7 +25,7 @@ export interface MemoryAccess {
 export const SHARINGS = ['deal', 'split'] as const;
 export type Sharing = (typeof SHARINGS)[number];
 
-/** The work of a thread outside the iterations. Absent numbers are 0. */
+/** The work of a thread outside the iterations. Omitted shares, exchanges, loads and bytes are 0. */
 export interface Phase {
   readonly instructions: number;
   readonly integerShare?: number | undefined;

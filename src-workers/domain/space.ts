@@ -28,7 +28,7 @@ export interface Implementation {
 export interface SpaceAxes {
   readonly devices: readonly Device[];
   readonly implementations?: readonly Implementation[];
-  /** Widths of tiles (`Design.blockWidth`); `null`, or leaving out the axis, means blocks of one row. */
+  /** Widths of tiles (`Design.blockWidth`). With `null`, or without this axis, blocks take consecutive units. */
   readonly blockWidth?: readonly (number | null)[];
   readonly threadsPerUnit: readonly number[];
   readonly loop: readonly LoopForm[];
@@ -71,7 +71,7 @@ export function getBlockWidth({ blockWidth }: SpaceAxes, position: number): numb
   return blockWidth?.[position] ?? null;
 }
 
-/** Returns the position of blocks of one row, for designs to which the width of a block does not apply. */
+/** Returns the position of `null` on the axis, for designs whose blocks take no tiles. */
 export function rowPosition({ blockWidth }: SpaceAxes): number {
   return Math.max(0, blockWidth?.indexOf(null) ?? 0);
 }

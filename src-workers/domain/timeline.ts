@@ -21,7 +21,7 @@ export interface DrawnTimeline {
   readonly blockLane: Float64Array;
   readonly blockStartMs: Float64Array;
   readonly blockEndMs: Float64Array;
-  /** Width of the equal bins, from the launch on, in which active thread groups of a multiprocessor are counted. */
+  /** Width of the equal time bins in which active thread groups of a multiprocessor are counted. */
   readonly binMs: number;
   readonly activeMean: Float64Array;
   readonly activeMin: Float64Array;
