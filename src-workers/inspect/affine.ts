@@ -194,7 +194,7 @@ function computeValues(
     if (plain.startsWith('-')) return scaled(operand(plain.slice(1), at), -1);
     if (/^U?RZ$/.test(plain)) return ZERO;
     if (/^(U?R\d+|%[\w$]+)$/.test(plain)) return valueOf(plain, at);
-    // A parameter of the launch, or an index of the thread, has the same value everywhere.
+    // A parameter of the launch, or an index of the thread, has the same value at every instruction.
     if (
       /^c\[0x[0-9a-f]+\]\[(0x[0-9a-f]+|RZ)\]$|^%[\w$.]+$|^SR_[\w.]+$|^\[[\w$]+(\+\d+)?\]$|^[A-Za-z_$][\w$]*$/.test(
         plain,
@@ -238,7 +238,7 @@ function integer(text: string): number {
   return value > 0x7fffffff && value <= 0xffffffff ? value - 2 ** 32 : value;
 }
 
-/** Returns a name for a product of factors that are the same everywhere; null for other products. */
+/** Returns a name for a product of factors that are the same at every instruction; null for other products. */
 function multiplySums(...factors: readonly Sum[]): string | null {
   const names = factors.map(({ constant, terms }) =>
     [constant, ...[...terms].map(([name, times]) => `${times}·${name}`)].join('+'),

@@ -12,7 +12,7 @@ export interface KernelPhases {
   readonly phases: InspectedPhases;
   readonly sharing: Sharing;
   /**
-   * Whether an iteration needs the previous result, so that every thread that shares the unit runs all iterations:
+   * Set if an iteration needs the previous result, so that every thread that shares the unit runs all iterations:
    * `decides` if the end of the loop or a load depends on that result, otherwise `remains`.
    */
   readonly serial: keyof Waiting | null;
@@ -181,7 +181,7 @@ function hasResult(graph: Graph, sums: Sums): boolean {
 const cooperates = (code: readonly Instruction[], counted: ReadonlySet<number>): boolean =>
   [...counted].some((at) => code[at].exchange === 'shuffle' || code[at].exchange === 'barrier');
 
-/** @param steps number of steps of the tree, by which figures are divided if the phase is a tree; otherwise 1 */
+/** @param steps number of steps of a tree, since its phase is a single step; 1 for other phases */
 function makePhase(
   graph: Graph,
   addresses: Addresses,

@@ -109,7 +109,7 @@ export function parseProfile(text: string): Result<readonly ProfiledKernel[]> {
 const figureOf = (name: string): Figure | null =>
   (Object.keys(NAMES) as Figure[]).find((figure) => (NAMES[figure] as readonly string[]).includes(name.trim())) ?? null;
 
-/** Parses `1,234.5`, or `1.234,5` in some languages, with a unit such as `Kbyte/block`; null if it is not ≥ 0. */
+/** Parses `1,234.5`, or `1.234,5` in some languages, with a unit such as `Kbyte/block`; null for other text. */
 function number(text: string, unit: string): number | null {
   const size = product(text);
   if (size !== null) return size;

@@ -1,11 +1,11 @@
 import { leaves, without, type Graph, type Loop } from './graph.ts';
 import { splitOperation, type Instruction } from './instruction.ts';
 
-/** What needs a value for which iterations wait; see `findWaiting`. */
+/** What waiting values do; see `findWaiting`. */
 export interface Waiting {
-  /** The end of the loop depends on the value, or the next value is loaded from an address that depends on it. */
+  /** The end of the loop depends on a waiting value, or the next value is loaded from an address that depends on it. */
   readonly decides: boolean;
-  /** Another value is read after the loop, or stored. */
+  /** There is a waiting value that does not decide. */
   readonly remains: boolean;
 }
 
