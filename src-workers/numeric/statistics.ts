@@ -175,8 +175,8 @@ export function medianInterval(count: number, confidenceFraction: number): Media
 }
 
 /**
- * The Theil–Sen estimator, the median slope over all pairs of points, tolerates a quarter of arbitrary points. It takes
- * n²/2 steps and memory for as many numbers. Source: Sen, J. Amer. Statist. Assoc. 63 (1968),
+ * The Theil–Sen estimator, the median slope over all pairs, tolerates arbitrary values at a quarter of the points. It
+ * takes n²/2 steps and memory for as many numbers. Source: Sen, J. Amer. Statist. Assoc. 63 (1968),
  * doi:10.1080/01621459.1968.10480934.
  * @param y at least two values, at x = 0, 1, 2, …
  */

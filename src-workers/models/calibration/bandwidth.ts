@@ -16,7 +16,7 @@ export interface BandwidthCalibration {
   readonly saturatingCores: number;
 }
 
-/** Computes BW_i (Langguth, Cai, Trotter) by medians. Numbers of cores without a measurement are interpolated. */
+/** Computes BW_i, the bandwidth of i cores, as a median. It is interpolated for numbers of cores not measured. */
 export function calibrateBandwidth(measured: readonly MeasuredBandwidth[]): Result<BandwidthCalibration> {
   const bad = measured.find(
     ({ cores, bandwidthGbS }) =>

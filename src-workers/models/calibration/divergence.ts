@@ -20,12 +20,12 @@ export interface DivergenceFit {
   readonly explained: number;
 }
 
-/** A spill step of fewer standard errors can be chance, so it is not reported. */
+/** A cost per spill of fewer standard errors can be chance, so it is not reported. */
 const SPILL_SIGNIFICANCE = 4;
 
 /**
  * Fits cycles = base + a·(divergent branches) + s·(spills) by least squares, with the counts of the emulated
- * reconvergence stack. A step s that could be chance is omitted.
+ * reconvergence stack. A cost s that could be chance is omitted.
  */
 export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceFit> {
   const bad = runs.findIndex(
@@ -43,7 +43,7 @@ export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceF
   );
   if (runs.length < 4 || !varied)
     return badInput(
-      `A fit needs at least 4 runs, among them two with different numbers of divergent lanes in one kernel. Number of runs: ${runs.length}.`,
+      `A fit needs at least 4 runs, two of them of one kernel with different numbers of divergent lanes (runs: ${runs.length}).`,
     );
   const counts = runs.map(({ loops, divergentLanes }) => runLoops(loops, divergentLanes));
   const branches = Float64Array.from(counts, (run) => run.divergentBranches);
@@ -74,7 +74,7 @@ export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceF
     };
     const squares = sumOfSquares(y, x, z, both.branch, both.spill);
     const error = Math.sqrt((squares / (runs.length - parameters - 1)) * (xx / determinant));
-    // Exact times have no error, so a step below a thousandth of a branch's cycles also counts as 0.
+    // Exact times have the error 0, so any cost would count. One below a thousandth of a branch's cycles is left out.
     if (both.spill > Math.max(SPILL_SIGNIFICANCE * error, 1e-3 * Math.abs(both.branch))) {
       ({ branch, spill } = both);
       branchVariance = zz / determinant;

@@ -46,7 +46,7 @@ export interface StackRun {
 const MAX_INSTRUCTIONS = 1_000_000;
 
 /**
- * @param registers initial values per lane, of the same length (at most 32 lanes, all active); others start at 0
+ * @param registers initial values per lane, of the same length (at most 32 lanes); other registers start at 0
  * @returns the run, or `bad-input` if the program pops an empty stack, does not end, or fails `checkProgram`
  */
 export function runProgram(

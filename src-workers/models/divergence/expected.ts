@@ -3,15 +3,15 @@ import type { Divergence } from './costs.ts';
 import { PUBLISHED_STACK, type StackShape } from './emulator.ts';
 
 /**
- * Computes the divergence of one loop whose n lanes draw their lengths from a law. Lanes of equal length leave
+ * Computes the divergence of one loop whose n lanes draw their lengths from a law f. Lanes of equal length leave
  * together, so every distinct length except one costs a divergent branch:
  *
  * E[divergent branches] = Σ_x (1 − (1 − f(x))ⁿ) − 1
  *
  * Spills follow from the number D of distinct lengths above 0, because lanes of length 0 leave before the loop. The
  * first spill occurs when the fast part of the stack is full, and each further chunk of entries causes one more. The
- * law of D comes from Π_x (1 + y·(e^{f(x)·z} − 1)): n! times its coefficient at yᵈ·zⁿ is P(D = d). Both formulas are
- * derived here and checked against the emulator. The computation takes a time proportional to support × n².
+ * law of D comes from Π_x (1 + y·(e^{f(x)·z} − 1)), without y for x = 0: n! times its coefficient at yᵈ·zⁿ is P(D = d).
+ * Both formulas are our own and checked against the emulator.
  * @param lanes n, 1 … 64
  */
 export function expectedDivergence(law: LengthLaw, lanes: number, shape: StackShape = PUBLISHED_STACK): Divergence {

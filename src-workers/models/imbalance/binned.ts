@@ -33,9 +33,9 @@ export function affordableLossDistribution(law: LengthLaw, n: number): LossDistr
  *
  * P(longest ≤ a, sum = x) comes from the n-th power of a discrete Fourier transform (Eq. 9, Swatman et al. 2022,
  * doi:10.1109/MASCOTS56607.2022.00026). The differences between successive a are the joint law of longest and sum
- * (Eq. 10), each with an absolute error below 1e-15. If the lengths span too wide a range, they are handled octave by
- * octave, each on the finest lattice that the budget allows. `resolution` is then the largest lattice step relative to
- * the longest unit, or the bin width if that is larger.
+ * (Eq. 10), with absolute errors below 1e-15. If the lengths span too wide a range, they are handled octave by octave,
+ * each on the finest lattice that the budget allows. `resolution` is then the largest lattice step relative to the
+ * longest unit of its octave, or the bin width if that is larger.
  */
 export function binnedLossDistribution(law: LengthLaw, n: number): LossDistribution {
   requireGroupSize(n);
@@ -118,7 +118,7 @@ interface Panel {
   /** The panel counts the groups that have at least one of these lengths. */
   readonly counted: Masses;
   readonly window: { readonly low: number; readonly high: number };
-  /** Exact probability, to which the result from the lattice is scaled. */
+  /** Exact probability of these groups, to which the result from the lattice is scaled. */
   readonly expected: number;
 }
 
@@ -130,7 +130,7 @@ function coarsened(masses: Masses, step: number): Masses {
   return spreadOnLattice(masses, support[0], step * Math.ceil(cells / WINDOW_POINTS));
 }
 
-/** A length moves by less than a step. The sum moves further than `reach` with probability ≤ `EXCLUDED` (Hoeffding). */
+/** A lattice moves lengths by less than a step, and sums by over `reach` with probability ≤ `EXCLUDED` (Hoeffding). */
 function widened(window: Panel['window'], n: number, step: number): Panel['window'] {
   const reach = step * Math.min(n, Math.sqrt((-n * Math.log(EXCLUDED)) / 2));
   return { low: window.low - reach, high: window.high + reach };
@@ -222,8 +222,8 @@ function addPanel(bins: LogBins, panel: Panel): void {
 }
 
 /**
- * Writes (re + i·im)ⁿ for every frequency into the power arrays. The difference from their old values goes into the
- * spectrum `packed`, multiplied by i if `part` is 1, with the conjugate frequencies filled in.
+ * Writes (re + i·im)ⁿ for every frequency into the power arrays. Adds the change to the spectrum `packed`, also at the
+ * conjugate frequencies, multiplied by i if `part` is 1.
  */
 function raise(
   re: Float64Array,

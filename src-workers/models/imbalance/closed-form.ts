@@ -23,7 +23,7 @@ interface LogRule {
   readonly weights: readonly number[];
 }
 
-/** Up to this s·S, the Gauss rule replaces the trapezoidal rule. With six nodes, its error is then 1e-12. */
+/** Up to this product of s and the largest sum, the Gauss rule is used. With six nodes, its error is then 1e-12. */
 const TAIL_REACH = 2;
 
 /** The error of a mean is below 1e-12. */
@@ -147,7 +147,7 @@ function tiltedMaximum(law: AtomLaw, groupSizes: readonly number[]) {
     return { power: new Float64Array(count), difference: new Float64Array(count), empty: 1 };
   });
 
-  // A length has no effect, even with weight M² and counted n times, if its e^{−js} is this far below the shortest's.
+  // A length has no effect, even times M² and n, if its e^{−js} is at most this fraction of the shortest length's.
   const negligible = 1e-18 * (masses[0] / largest) * (lengths[0] / lengths[count - 1]) ** 2;
   const horizon = -Math.log(negligible);
 

@@ -44,7 +44,7 @@ export function lossDistributionCost(
  * The differences of convolution powers in Eq. 10 lose digits to cancellation. Instead, support points are added one at
  * a time in ascending order: g(x; i, a) = Σ_k C(i,k) f(a)^k g(x − ka; i − k, a−), with k units of length a. The terms k
  * ≥ 1 of i = n are the groups whose longest unit is a. All terms are positive, so every probability is accurate to a
- * few n·EPS. Fractions of numbers up to 2^26 are equal as doubles only if they are equal.
+ * few n·EPS. Doubles distinguish all fractions of integers up to 2^26.
  */
 export function lossDistribution(law: LengthLaw, n: number): Result<LossDistribution> {
   requireGroupSize(n);

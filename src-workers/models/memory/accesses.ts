@@ -14,7 +14,7 @@ export interface AccessingThreads {
   readonly threadsPerUnit: number;
   readonly residentThreads: number;
   readonly sharedMemoryBytes: number;
-  /** Mean length of a unit, iterations; also the number of elements of its runs. */
+  /** Mean length of a unit, iterations, and so the number of elements in a run that a unit reads along an array. */
   readonly unitElements: number;
 }
 
@@ -157,7 +157,7 @@ export const LEVEL_1_LATENCY = 0.07;
  * Computes the latency of the chain of loads in an iteration, cycles. Every load takes the full latency of device
  * memory unless the kernel lists its accesses. If it does, the chain has its gathers first and then the slowest other
  * accesses, and each waits for the farthest memory that any active lane needs.
- * @param anyUnit returns the fraction of iterations in which at least one unit misses, if each has this probability
+ * @param anyUnit returns the fraction of iterations in which any unit misses, if each does with this probability
  */
 export function loadLatencyCycles(
   device: GpuDevice,

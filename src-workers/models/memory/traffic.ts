@@ -16,7 +16,7 @@ export function lineBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
  */
 const CAPACITY_SHARPNESS = 3;
 
-/** Fraction of accesses that hit a cache filled before, if `footprintBytes` are touched between two uses. */
+/** Fraction of accesses that find their data still cached, if `footprintBytes` are touched between two uses. */
 export function hitFraction(footprintBytes: number, cacheBytes: number): number {
   if (!(cacheBytes > 0)) return 0;
   const ratio = footprintBytes / cacheBytes;

@@ -19,8 +19,8 @@ export interface PipelineOptions {
  * 2. Issue: a thread-group instruction occupies ω of the SM's FP32 lanes, so an iteration of one thread group takes
  *   I·ω/lanes cycles of the SM. Instructions of other classes have their own lanes, if the profile gives their shares
  *   (`instruction-classes.ts`); otherwise every instruction counts at the FP32 rate.
- * 3. Bandwidth: the same iteration moves bytes·ω bytes (`bytesOfIteration`), at one SM's even share of bandwidth / (SMs
- *   · clock) bytes per cycle. c is the larger of 2 and 3, since the scarcer resource sets the throughput.
+ * 3. Bandwidth: the same iteration moves ω times the bytes of a lane (`bytesOfIteration`), at one SM's share, bandwidth
+ *   / (SMs · clock) bytes per cycle. c is the larger of 2 and 3, since the scarcer resource sets the throughput.
  * 4. Latency floor: τ = chain·dependentIssueLatency + exchanges·exchangeLatency + dependentLoads·memoryLatency, for the
  *   longest chain of an iteration executed alone. Without a stated chain, all instructions are on it.
  * 5. q is the number of schedulers of the SM, and p is the softness of the kernel's knee.

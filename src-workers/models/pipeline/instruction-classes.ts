@@ -34,14 +34,14 @@ const TWO_BANKS = 7;
 /**
  * Returns the lanes of a device by class.
  *
- * NVIDIA's schedulers issue one thread group each per cycle, so classes with separate lanes overlap (V100, A100). AMD
+ * An NVIDIA scheduler issues for one thread group per cycle, so classes with separate lanes overlap (V100, A100). AMD
  * runs integers at the FP32 rate and special functions at a quarter of it. FP64 runs at half of the FP32 rate on GCN
  * 5.1 and CDNA 1, at the full rate on CDNA 2 and later, and otherwise at a sixteenth of it (AMD ISA reference guides).
  * For other devices every class is assumed to run at the FP32 rate.
  *
  * From `TWO_BANKS` on, a bank of NVIDIA's registers delivers one register per cycle, and of three different registers
- * at least two are in the same bank. So an FP32 instruction that reads three takes two cycles of a scheduler, as
- * measured on an H100 (test/data/measured/h100-rates.csv).
+ * at least two are in the same bank. So an FP32 instruction that reads three registers takes two cycles of a scheduler,
+ * as measured on an H100 (test/data/measured/h100-rates.csv).
  */
 export function classLanes(device: GpuDevice): ClassLanes {
   const { occupancy, fp32LanesPerMultiprocessor: fp32, schedulersPerMultiprocessor, threadGroupWidth } = device;

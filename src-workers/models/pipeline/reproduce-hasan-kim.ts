@@ -266,9 +266,9 @@ function kimMicrobenchmarks(): ReproductionTable {
       ),
     ),
     // Σu / (m_u·p) = 40 / (2·2), computed by hand.
-    reproductionRow('latency of the slowest unit, cycles, measured with one thread group', 10, time(1), 0),
+    reproductionRow('latency of the slowest functional unit, cycles: the time of one thread group', 10, time(1), 0),
     reproductionRow(
-      'width of the slowest unit: the most thread groups that take no longer than one',
+      'width of the slowest functional unit: the most thread groups that take no longer than one',
       functionalUnits[0].widthThreadGroups,
       largest((b) => time(b) === time(1)),
       0,

@@ -50,7 +50,7 @@ export interface MarginalCycles {
   readonly transfer: number;
 }
 
-/** fu is homogeneous of degree one, so its derivatives, each times its quantity, sum to fu (Euler). */
+/** By Euler's theorem, the latency, issue and transfer, each times its derivative, sum to all cycles. */
 export function marginalCycles(parameters: PipelineParameters, transferCycles: number, groups: number): MarginalCycles {
   const { latencyCycles, issueCycles, kneeSoftness: p, schedulers } = parameters;
   const inner = cyclesPerIteration(parameters, groups);

@@ -11,7 +11,7 @@ export const MAX_SUPPORT_POINTS = 1_000_000;
 /** Maximum distance of a sum of probabilities or weights from 1, for values with three printed digits. */
 export const PROBABILITY_SUM_TOLERANCE = 1e-3;
 
-/** Points whose probability relative to the mode is below this are dropped, so that no scaled one is subnormal. */
+/** Points whose probability relative to the mode is below this are dropped, so that no probability is subnormal. */
 const NEGLIGIBLE_WEIGHT = 1e-290;
 /** Mass beyond the last computed weight, as a fraction of the truncation. It only affects `truncatedMass`. */
 const TAIL_BEYOND = 1e-9;

@@ -16,7 +16,7 @@ export interface SummaryFigures {
 }
 export const SUMMARY_FIGURES = ['min', 'q1', 'median', 'q3', 'max', 'mean', 'sd', 'skewness'] as const;
 
-/** A section (a range between two figures) with more lengths has this many points, denser at its lower end. */
+/** Maximum number of points of a section (a range between two figures). The lower end of a long section is denser. */
 const SECTION_POINTS = 20_000;
 /** Without a maximum, a law ends this many times `reach` above the mean, where an exponential law has e⁻²¹ left. */
 const TAIL_SPREADS = 20;
