@@ -126,7 +126,7 @@ function gatherResults(label: string): { readonly takeLine: TakeLine; readonly r
       warnings.push(`The device was lost: ${record.message}.`);
       return;
     }
-    // The compiler's record of a case may come before the record of the device.
+    // The record of a case that was compiled, or failed, may come before the record of the device.
     if (!device && record.type !== 'compiled' && record.type !== 'failed')
       refuse(label, { line }, `a record of type "${record.type}" precedes the device, which must come first`);
     if (!known.has(record.case)) {
@@ -190,7 +190,7 @@ function leftOutWarnings(
     warnings.push(`Records of cases that are not in the plan were left out: ${named(unknownCases)}.`);
   for (const [type, count] of unknownTypes)
     warnings.push(
-      `Records of type ${shown(type)} were left out, since this version does not know this type: ${count}.`,
+      `Records of the type ${shown(type)}, which this version does not know, were left out. Their number: ${count}.`,
     );
   return warnings;
 }

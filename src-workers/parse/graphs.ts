@@ -148,9 +148,9 @@ function metisHeader(line: string): MetisHeader | null {
 }
 
 /**
- * The first line of a METIS file could also begin another list. An edge list is excluded if a line has another length
- * than the first, and an adjacency list if two lines begin with the same number. Unless both are excluded, the number
- * of lines and their neighbours must match the first line, and no vertex may be its own neighbour.
+ * The first line of a METIS file could also begin an edge list or an adjacency list. Ragged lines exclude the former,
+ * and two lines that begin with the same number the latter. Otherwise, all neighbours must be other vertices, and
+ * either the counts of the whole file match its first line, or the file is longer than its head and has ragged lines.
  */
 export function isMetis(head: Uint8Array): boolean {
   const { lines, isAll } = headLines(head, '%');

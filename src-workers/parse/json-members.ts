@@ -113,8 +113,8 @@ function openReader(bytes: Uint8Array, label: string) {
 }
 
 /**
- * Reads containers named in `apart` entry by entry, so that a large file needs little memory, lets other work run, and
- * gives its complete entries if it is truncated. Python's `NaN` and infinities become `null`. Errors name the line.
+ * Reads containers named in `apart` entry by entry: this needs little memory, lets other work run, and gives the
+ * complete entries of a truncated file. Python's `NaN` and infinities become `null`. Errors name the line.
  */
 export async function eachJsonMember(
   bytes: Uint8Array,

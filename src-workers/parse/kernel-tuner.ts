@@ -3,7 +3,7 @@ import type { Design } from '../domain/design.ts';
 import { isObject } from '../domain/json.ts';
 import { badInput, ok, unwrap, type Result } from '../domain/result.ts';
 import { parseBalancing } from '../domain/balancing.ts';
-import { shortened } from '../domain/text.ts';
+import { countedText, shortened } from '../domain/text.ts';
 import { eachJsonMember, type JsonMember } from './json-members.ts';
 import { Slice } from './slice.ts';
 import { caught, MAX_SHOWN, refuse as refuseIn, shown, type Refuse } from './source.ts';
@@ -134,8 +134,8 @@ export function parseKernelTuner(
     if (!whole)
       warnings.push(
         format === 'cache'
-          ? `The file lacks its closing brackets, as the cache of a stopped run does; ${raw.length} configurations were read.`
-          : `The file is cut off after ${raw.length} configurations.`,
+          ? `The file lacks its closing brackets, as the cache of a stopped run does. It has ${countedText(raw.length, 'configuration')}.`
+          : `The file is cut off after ${countedText(raw.length, 'configuration')}.`,
       );
     const metadata = isObject(head.metadata) ? head.metadata : {};
     const predicted = /^Lockstep .*predicted/.test(String(field(metadata, 'source') ?? ''));

@@ -65,7 +65,7 @@ function* dataPages({ view, column: { codec }, path }: ColumnChunk, values: numb
     let definition: Uint8Array = bytes.subarray(ofLists, levels);
     let at = 0;
     if (!v2) {
-      // Pages of version 1 pack the levels together with the values. Each array of levels follows its length.
+      // Pages of version 1 compress levels and values together. Before each array of levels is its length.
       const next = (): Uint8Array => {
         const end = at + 4 + new DataView(page.buffer, page.byteOffset, page.byteLength).getUint32(at, true);
         const level = page.subarray(at + 4, end);
@@ -81,7 +81,7 @@ function* dataPages({ view, column: { codec }, path }: ColumnChunk, values: numb
   }
 }
 
-/** Throws on pages of plain values that the library would read wrongly. */
+/** Throws on pages of a column without lists that the library would read wrongly. */
 export function checkPages(chunk: ColumnChunk, rows: number): void {
   for (const { count, encoding, values } of dataPages(chunk, rows, rows))
     if (chunk.column.type === 'BOOLEAN' && encoding === 'RLE') checkRuns(values.subarray(4), 1, count);

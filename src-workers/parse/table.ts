@@ -13,7 +13,7 @@ const PREVIEW_ROWS = 8;
 const PREVIEW_CHARACTERS = 60;
 const SAMPLE_RECORDS = 20;
 
-/** Returns the delimiter that splits each of the first records into the same, largest number of fields; else comma. */
+/** Of the delimiters that split the first records into equally many fields, returns that with the most; else comma. */
 function guessDelimiter(sample: Uint8Array): Delimiter {
   let best: { readonly delimiter: Delimiter; readonly fields: number } = { delimiter: 'comma', fields: 1 };
   for (const delimiter of Object.keys(DELIMITERS) as Delimiter[]) {

@@ -124,7 +124,7 @@ describe('records that do not belong to the plan', () => {
     expect(cases).toHaveLength(3);
     expect(warnings).toEqual([
       'Records of cases that are not in the plan were left out: stream-9.',
-      'Records of type "weather" were left out, since this version does not know this type: 2.',
+      'Records of the type "weather", which this version does not know, were left out. Their number: 2.',
     ]);
   });
 

@@ -90,7 +90,7 @@ describe('a file of Kernel Tuner', () => {
     const { deviceName, cases, warnings } = await published('MI250X');
     expect([deviceName, cases.length, cases.every(({ timesMs }) => timesMs.length === 32)]).toEqual([null, 146, true]);
     expect(warnings).toEqual([
-      'The file lacks its closing brackets, as the cache of a stopped run does; 146 configurations were read.',
+      'The file lacks its closing brackets, as the cache of a stopped run does. It has 146 configurations.',
     ]);
   });
 

@@ -271,7 +271,7 @@ describe('the command line', () => {
   it('prints the result of an import, also of a study and a device', async () => {
     const file = path('data/kernel-tuner/convolution-MI250X.json.gz');
     const imported = documentOf<ImportedFile>(await run(file, '--device', 'AMD Instinct MI250X', '--json'));
-    const unclosed = /lacks its closing brackets, as the cache of a stopped run does; 146 configurations were read/;
+    const unclosed = /lacks its closing brackets, as the cache of a stopped run does. It has 146 configurations/;
     const warnings = [expect.stringMatching(unclosed) as string];
     expect(imported).toEqual({ runId: 1, kind: 'kernel-tuner-cache', cases: 146, failed: 0, warnings });
     const { out } = await run(path('data/kernel-tuner/convolution-A100.json.gz'));
