@@ -5,7 +5,7 @@ import { conflict, type Result } from './result.ts';
 /**
  * How units are ordered or handed out if a slot takes whole units. `none`: in the order of the workload, or as
  * independent draws if it has no order. `k`: number of buckets. `units`: size of a window. `fetch`: the units that one
- * addition to the common counter takes: a number for one slot (1 if omitted), or one for each slot of the group.
+ * addition to the common counter takes: a number for one slot (1 if omitted), or with `group` one for each slot.
  */
 export type WholeUnitBalancing =
   | { readonly kind: 'none' }
@@ -33,7 +33,7 @@ export interface LengthClass {
   readonly upTo?: number;
 }
 
-/** Classes by length, the shortest first, or how many of them to choose (`predict/design/classes.ts`). */
+/** Classes by length, the shortest first, or the number of classes to choose (`predict/design/classes.ts`). */
 export interface MixedBalancing {
   readonly kind: 'mixed';
   readonly classes: number | readonly LengthClass[];

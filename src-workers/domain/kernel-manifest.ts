@@ -69,7 +69,7 @@ export function elementType(text: string): ElementType | null {
   return { value, count: values, isStruct: count !== undefined, bytes: values * VALUE_TYPES[value].bytes };
 }
 
-/** What `{name}` means in a manifest. Values are per launch: a mixed design has one for each class. */
+/** What `{name}` means in a manifest. Values are per launch: a mixed design has a launch for each class. */
 export const LAUNCH_VALUES = {
   units: 'units of the study',
   unitsPerThread: 'units of each slot, one after another',

@@ -10,7 +10,7 @@ export type AccessPattern = (typeof ACCESS_PATTERNS)[number];
 export interface MemoryAccess {
   readonly pattern: AccessPattern;
   readonly elementBytes: number;
-  /** Size of an array that is read again, by a launch or the next one (`isWarm`). Omitted if no cache can hold it. */
+  /** Size of an array that is read again, or with `isWarm` by the next launch. Omitted if no cache can hold it. */
   readonly footprintBytes?: number | undefined;
   /** Fraction of a gather's reads that miss the caches and fetch a sector each, 0…1. Assumed if omitted. */
   readonly missFraction?: number | undefined;

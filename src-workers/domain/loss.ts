@@ -24,6 +24,6 @@ export interface LossReport {
 
 export interface GivenLoss {
   readonly aggregateLoss: number;
-  /** Mean loss over the groups, ≥ 1; groups without work are excluded. */
+  /** Mean loss over the groups, ≥ 1. A group without work has the loss 1. */
   readonly meanLoss: number;
 }

@@ -76,7 +76,7 @@ export interface KernelInput {
 
 export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
   registersPerThread: { label: 'Registers per thread', unit: '', assumed: 40, usual: [20, 128] },
-  // Chosen: from a sparse row entry (about 10) to a ray step (about 100).
+  // Chosen: between a sparse row entry (about 10) and a ray step (about 100).
   instructionsPerIteration: { label: 'Instructions per iteration', unit: '', assumed: 30, usual: [6.7, 220] },
   // Near the 1/21 of ACTS propagation (Swatman et al. 2022, doi:10.1109/MASCOTS56607.2022.00026); range chosen.
   serialFraction: { label: 'Serial fraction σ', unit: '', assumed: 0.05, usual: [0.01, 0.25] },

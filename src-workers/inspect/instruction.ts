@@ -18,7 +18,7 @@ export interface Instruction {
   readonly moves: boolean;
   /** Whether the result differs between threads by itself, like an index or the result of an atomic. */
   readonly differs: boolean;
-  /** Labels to which the instruction may branch. If there are none, the next instruction follows. */
+  /** Labels to which the instruction may branch. */
   readonly targets: readonly string[];
   /** Whether the instruction always branches or always ends the thread. A guarded instruction does not. */
   readonly leaves: boolean;

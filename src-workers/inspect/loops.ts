@@ -124,7 +124,7 @@ function describe(graph: Graph, loop: Loop, sums: Sums, differs: Differing): Fou
   };
 }
 
-/** Returns whether neighbouring threads share out the passes, so that their numbers differ by at most one. */
+/** Returns whether neighbouring threads share out the passes, so that their numbers of passes differ by at most one. */
 function isStrided(compared: readonly Comparison[]): boolean {
   return (
     compared.length > 0 &&
@@ -276,9 +276,9 @@ function findRests(graph: Graph, found: readonly Found[]): ReadonlyMap<number, n
 const SHORT = 8;
 
 /**
- * Marked loops come first, then loops whose end differs between threads, then all others. Among these, the innermost
- * loop wins; then a loop whose number of passes the code does not state, a loop that accesses device memory, and the
- * loop with the most work. The remainder of an unrolled loop is never chosen.
+ * Marked loops come first, then loops whose end differs between threads and the loops in them, then all others. Of the
+ * first kind found, the innermost loop wins; then a loop whose number of passes the code does not state, a loop that
+ * accesses device memory, and the loop with the most work. The remainder of an unrolled loop is never chosen.
  */
 function chooseLoop(found: readonly Found[], rests: ReadonlyMap<number, number>): Inspection['chosen'] {
   const choose = (among: readonly number[], why: string): { readonly loop: number; readonly why: string } => {

@@ -120,7 +120,7 @@ export function findPhases(
   };
 }
 
-/** Finds the remainder of an unrolled loop if it is no loop itself: code on the lines of the loop, with its work. */
+/** Finds the remainder of an unrolled loop if it is no loop itself: code on the loop's lines that does its work. */
 function straightRest(
   { code, from, to, before, after }: Graph,
   unit: ReadonlySet<number>,

@@ -22,7 +22,7 @@ const NOT_ALL = Float64Array.from(
   (_, i) => -Math.expm1(-Math.exp(LOWEST + i / STEPS)),
 );
 
-/** 1 − e^(−e^z), where z is ln(−ln P(all ended)); relative error below 5e-5, 0 for z < −40. */
+/** 1 − e^(−e^z): P(not all have ended) for z = ln(−ln P(all have ended)). Relative error below 5e-5; 0 for z < −40. */
 export function notAll(z: number): number {
   if (z >= HIGHEST_LOG) return 1;
   const steps = (z - LOWEST) * STEPS;

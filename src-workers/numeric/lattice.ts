@@ -19,8 +19,8 @@ export function latticeStep(support: Float64Array): number {
 }
 
 /**
- * Moves masses onto the lattice origin, origin + step, …: each point is shared between its two neighbours. The mean is
- * kept exactly; the variance grows by at most step²/4.
+ * Moves masses onto the lattice origin, origin + step, …: each mass is split between the two nearest lattice points.
+ * The mean is kept exactly; the variance grows by at most step²/4.
  * @param origin at most masses.support[0]
  */
 export function spreadOnLattice(masses: Masses, origin: number, step: number): Masses {

@@ -1,4 +1,4 @@
-/** Makes a source of zeros in the same memory for each call: new large arrays would leave gaps in memory. */
+/** Makes a function that returns zeros, in the same memory at each call: new large arrays would leave gaps. */
 export function createScratch(): (length: number) => Float64Array {
   let memory = new Float64Array(0);
   return (length) => {

@@ -1,4 +1,4 @@
-/** A task shows its steps to the thread that waits, which stops it only between steps, so that caches stay valid. */
+/** A task shows its steps to the thread that waits for it. It is stopped only between them, to keep caches valid. */
 
 /** Cells of a thread: its number of steps, and whether its task must stop. */
 const CELLS = 2;

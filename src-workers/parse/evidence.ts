@@ -65,8 +65,8 @@ const CELL_BYTES = 12;
 const SLICE_ENTRY_BYTES = 8;
 
 /**
- * For most matrices, Ginkgo's file has a twelfth of the number of cells, rounded. For the others, it has the size of
- * the cells and of the arrays that describe the slices, in cells. The two can be told apart, because a number of cells
+ * For most matrices, Ginkgo's file has a twelfth of the number of cells, rounded. For the others, it has the bytes of
+ * the cells and of the arrays of slices, divided by 12. The two can be told apart, because a number of cells
  * is a multiple of 64, at least the non-zeros, and at most the cells of rows that are all as long as the longest.
  */
 function withCells(matrices: readonly MatrixSummary[]): readonly MatrixSummary[] {

@@ -213,7 +213,7 @@ export function readMetis(source: ByteSource, label: string): Promise<Result<Rea
   });
 }
 
-/** Begins with the comment of `networkx.write_adjlist`, or has ragged lines that begin with different numbers. */
+/** Whether a file has the comment of `networkx.write_adjlist`, or ragged lines that begin with different numbers. */
 export function isAdjacencyList(head: Uint8Array): boolean {
   if (/^#.*\r?\n# GMT .*\r?\n#/.test(headText(head))) return true;
   const rows = headLines(head, '#').lines.filter((line) => line.trim() !== '');

@@ -177,7 +177,7 @@ function readOneOf<T extends string>(allowed: readonly T[], word: string, what: 
 function parseSize(fields: readonly string[], banner: Banner, refuse: Refuse): Size {
   const names = banner.layout === 'coordinate' ? ['rows', 'columns', 'entries'] : ['rows', 'columns'];
   if (fields.length !== names.length)
-    refuse(`the size line has ${fields.length} numbers. It needs ${names.join(', ')}`);
+    refuse(`the size line has ${countedText(fields.length, 'number')}. It needs ${names.join(', ')}`);
   const sizes = fields.map((field, i) => {
     const value = /^\d+$/.test(field) ? Number(field) : NaN;
     if (!Number.isSafeInteger(value)) refuse(`${names[i]}: ${shown(field)} is not an integer ≥ 0`);
@@ -195,7 +195,7 @@ function parseSize(fields: readonly string[], banner: Banner, refuse: Refuse): S
 }
 
 function checkFieldCount(fields: readonly string[], expected: number, refuse: Refuse): void {
-  if (fields.length !== expected) refuse(`the line has ${fields.length} fields instead of ${expected}`);
+  if (fields.length !== expected) refuse(`the line has ${countedText(fields.length, 'field')} instead of ${expected}`);
 }
 
 function readIndex(field: string, size: number, what: string, refuse: Refuse): number {

@@ -33,7 +33,7 @@ class FileReader extends RandomAccessReader {
   }
 }
 
-/** Reads the array `name`. If `null`: the row pointers (`indptr`), the only array, or the array named `lengths`. */
+/** Reads the array `name`. If `null`: row pointers (`indptr`), the only array, or the only one named like lengths. */
 export async function readNpz(file: FileBytes, label: string, name: string | null): Promise<Result<ReadLengths>> {
   const format = 'NPZ';
   const refuse: Refuse = (problem) => refuseIn(label, {}, problem);

@@ -7,14 +7,14 @@ export interface Trace {
   readonly measured: MeasuredLoss | null;
 }
 
-/** Lanes of a group count only up to the largest number that was active when a unit began. */
+/** A group has as many lanes as were active at most when one of its units began. */
 export interface MeasuredLoss {
   readonly threadGroupWidth: number;
   readonly threadGroups: number;
   readonly meanActiveLanes: number;
   /** Lanes that hold units, divided by active lanes, both summed over all steps; ≥ 1. */
   readonly aggregateLoss: number;
-  /** Mean loss over the thread groups, ≥ 1; groups without steps are excluded. */
+  /** Mean loss over the thread groups, ≥ 1. A group without steps has the loss 1. */
   readonly meanLoss: number;
 }
 

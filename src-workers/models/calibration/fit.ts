@@ -43,7 +43,7 @@ export interface FittedParameters {
   readonly predictedMs: Float64Array;
 }
 
-/** Standard deviations up to which the loss is quadratic, for 95 % efficiency (Huber 1981, doi:10.1002/0471725250). */
+/** The loss is quadratic up to this many standard deviations: 95 % efficiency (Huber 1981, doi:10.1002/0471725250). */
 const HUBER_DEVIATIONS = 1.345;
 /** The standard deviation that the first fit assumes, because it has no residuals yet; ln units. */
 const FIRST_HUBER = 0.2;

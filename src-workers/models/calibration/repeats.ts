@@ -46,7 +46,7 @@ export const REPEAT_WARNINGS = [
 export type RepeatWarning = (typeof REPEAT_WARNINGS)[number]['code'];
 
 const CONFIDENCE = 0.95;
-/** The modified z-score of an outlier (Iglewicz and Hoaglin 1993, ISBN 9780873892476). */
+/** Modified z-score above which a time is an outlier (Iglewicz and Hoaglin 1993, ISBN 9780873892476). */
 const OUTLIER_SCORE = 3.5;
 /** A difference below 1 % does not decide between designs. */
 const RELEVANT = 0.01;
@@ -101,7 +101,7 @@ export function summariseRepeats(timesNs: ArrayLike<number>, warmUp: ArrayLike<b
   });
 }
 
-/** Estimates a spread by the median absolute deviation, or the mean one if most are equal (Iglewicz, Hoaglin). */
+/** Estimates a spread by the median absolute deviation or, if that is 0, by the mean one (Iglewicz, Hoaglin). */
 function robustDeviation(values: Float64Array, centre: number): number {
   const byMedian = MAD_TO_DEVIATION * medianAbsoluteDeviation(values, centre);
   if (byMedian > 0) return byMedian;

@@ -3,8 +3,8 @@ import { ok, type Result, unsupported } from '../../domain/result.ts';
 import { type BlockUsage, type Residency, computeResidency, fitSharedMemory, roundUpTo } from './usage.ts';
 
 /**
- * The allocation rules of an Apple GPU core of families 7 (M1) and 8 (M2). Registers are allocated by 8 halves of 16
- * bits, threads in pairs of SIMD groups. From family 9 (M3, M4) on, the register file is a cache that is filled on
+ * The allocation rules of an Apple GPU core of families 7 (M1) and 8 (M2). Registers of 16 bits are allocated in
+ * multiples of 8, and SIMD groups in pairs. From family 9 (M3, M4) on, the register file is a cache that is filled on
  * demand, so these rules are an estimate.
  *
  * Sources: Apple, "Metal Feature Set Tables" (1,024 threads and 32 KiB per threadgroup); Mesa, agx_register_allocate.c

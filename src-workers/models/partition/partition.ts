@@ -9,7 +9,7 @@ export interface Partition {
   readonly nonZeros: Float64Array;
 }
 
-/** Worker w of p gets rows ⌊w·R/p⌋ to ⌊(w+1)·R/p⌋. */
+/** Worker w of p gets the rows ⌊w·R/p⌋ … ⌊(w+1)·R/p⌋ − 1 of R. */
 export function evenRows(rowLengths: CompactNumbers, workers: number): Partition {
   const ends = getRowEnds(rowLengths);
   return partition(workers, (w) => {
@@ -18,7 +18,7 @@ export function evenRows(rowLengths: CompactNumbers, workers: number): Partition
   });
 }
 
-/** Worker w of p gets entries ⌊w·N/p⌋ to ⌊(w+1)·N/p⌋. Empty rows belong to the entry before them. */
+/** Worker w of p gets the entries ⌊w·N/p⌋ … ⌊(w+1)·N/p⌋ − 1 of N. Empty rows belong to the entry before them. */
 export function evenNonZeros(rowLengths: CompactNumbers, workers: number): Partition {
   const ends = getRowEnds(rowLengths);
   const total = ends.length === 0 ? 0 : ends[ends.length - 1];

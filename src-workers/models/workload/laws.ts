@@ -243,7 +243,7 @@ interface UnimodalShape {
 /** Uses only ratios of neighbouring probabilities, so that no weight underflows before it is negligible. */
 function unimodalLaw(label: string, shape: UnimodalShape): Result<LengthLaw> {
   const { mode, last, ratioUp, truncation, limitRatio } = shape;
-  // An infinite tail is followed far beyond its cut, so more points than the limit are allowed before the cut.
+  // An infinite tail is followed far beyond its cut, so more points than the limit may be computed before it is cut.
   const walkLimit = 4 * MAX_SUPPORT_POINTS;
   const below: number[] = [];
   for (let k = mode, weight = 1; k > 0; k--) {
