@@ -9,7 +9,7 @@ export const MAX_CLASSES = 8;
 
 const FORMS =
   `none, shuffle, quantile-buckets(K) or best-buckets(K) with K 1 to ${MAX_BUCKETS}, window-sort(UNITS), full-sort, dynamic-fetch, dynamic-fetch(UNITS), ` +
-  `dynamic-fetch(group), padded, padded-slice(UNITS), mixed(K) with K 2 to ${MAX_CLASSES}, mixed(THREADS:LENGTH,…,THREADS); on a CPU row-split; nonzero-split or merge-path on both`;
+  `dynamic-fetch(group), padded, padded-slice(UNITS), mixed(K) with K 2 to ${MAX_CLASSES}, mixed(THREADS:LENGTH,…,THREADS); on a CPU row-split; on CPUs and GPUs nonzero-split or merge-path`;
 
 /** With more units per fetch, few slots have work at the end of a launch. */
 const MAX_FETCHED_UNITS = 4096;

@@ -1,5 +1,5 @@
 export interface PredictionColumns {
-  /** Milliseconds; NaN if and only if the design is invalid. */
+  /** Milliseconds; NaN if and only if `invalidReason` is not 0. */
   readonly timeMs: Float64Array;
   readonly meanLoss: Float32Array;
   readonly aggregateLoss: Float32Array;

@@ -35,9 +35,9 @@ const regionOf = (blocks: Iterable<number>, head: number, counted: ReadonlySet<n
 /**
  * Splits a kernel around one of its loops:
  *
- * - `unit`: the rest of the next enclosing loop; `prologue`: the code outside all loops, before and after.
- * - Without an enclosing loop, each thread has one unit. Then all code before the first access to device memory is
- *   `prologue`, and the rest is `unit`.
+ * - `unit`: the rest of the next enclosing loop; `prologue`: the code around that loop, without other loops.
+ * - Without an enclosing loop, each thread has one unit. Then all code before the loop and the first access to device
+ *   memory is `prologue`, and the rest is `unit`.
  * - If one loop runs the iterations of all units of a thread, the part that changes the unit is `refill`, and there is
  *   no `unit`.
  * - `combine`: one step of the tree that combines results: the shuffles of `unit` (or `refill`), the instructions that

@@ -11,9 +11,8 @@ export interface Waiting {
 
 /**
  * Finds values that wait: each iteration computes them from their value in the iteration before, in a way that threads
- * cannot divide. Threads can divide sums, products, maxima and the like, because each thread can have a part, and the
- * parts can be combined afterwards. They can also divide a loop with a counter, because each thread can compute its own
- * counter. Dependence through memory is not followed.
+ * cannot divide. Threads can divide sums, products, maxima and the like into parts that are combined afterwards, and
+ * each thread can compute a counter of its own. Dependence through memory is not followed.
  */
 export function findWaiting(graph: Graph, loop: Loop): Waiting {
   const { code, to } = graph;

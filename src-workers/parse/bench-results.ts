@@ -33,8 +33,7 @@ interface Attempt extends GatheredCase {
 /**
  * Reads a plan and the records of the program that measured. The program may have been stopped at any point and started
  * again. If it repeated a case, the later records replace the earlier ones. A truncated last line, and records of an
- * unknown type or case, are dropped with a warning. If the plan or the device changes within a file, reading fails,
- * because results of two devices are never mixed. A failure names line and field.
+ * unknown type or case, are dropped with a warning. Reading fails if the plan or the device changes within a file.
  */
 export function parseBenchResults(bytes: Uint8Array, label: string): Promise<Result<BenchResults>> {
   return caught<BenchResults>(async () => {

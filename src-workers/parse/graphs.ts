@@ -194,7 +194,7 @@ export function readMetis(source: ByteSource, label: string): Promise<Result<Rea
       }
       const ends = fields.length - before;
       if (ends < 0 || ends % each !== 0)
-        refuse(`the line has ${fields.length} numbers. It needs ${before} for the vertex and ${each} for each neighbour`); // prettier-ignore
+        refuse(`the line has ${countedText(fields.length, 'number')}. It needs ${before} for the vertex and ${each} for each neighbour`); // prettier-ignore
       for (let at = before; at < fields.length; at += each)
         if (!/^\d+$/.test(fields[at]) || Number(fields[at]) < 1 || Number(fields[at]) > vertices)
           refuse(`the neighbour ${shown(fields[at])} is not within 1…${vertices}`);

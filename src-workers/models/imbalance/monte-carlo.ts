@@ -14,8 +14,8 @@ export interface SampledLoss {
 
 /**
  * Estimates the mean and the aggregate loss from sampled work groups: Algorithm 1 of Swatman et al. 2022
- * (doi:10.1109/MASCOTS56607.2022.00026), but computed here instead of on a GPU. It checks the models, because it
- * shares no formula with them. The aggregate loss has the standard error of a ratio of sums (delta method).
+ * (doi:10.1109/MASCOTS56607.2022.00026). It checks the models, because it shares no formula with them. The aggregate
+ * loss has the standard error of a ratio of sums (delta method).
  */
 export function sampledLoss(law: LengthLaw, n: number, groups: number, uniform: UniformSource): SampledLoss {
   const draw = lengthSampler(law);
