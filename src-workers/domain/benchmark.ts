@@ -216,7 +216,7 @@ export type BenchRecord =
       readonly spillBytes: number | null;
       readonly residentBlocks: number | null;
     }
-  /** The next launch belongs to this case, which is the cause if the program ends now. */
+  /** The next launch belongs to this case. If the program dies in it, this case is the cause. */
   | { readonly type: 'turn'; readonly case: string }
   | ({
       readonly type: 'sample';

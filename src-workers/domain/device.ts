@@ -36,7 +36,7 @@ export interface GpuDevice {
   readonly architecture: string;
   readonly occupancy: OccupancyRules;
   readonly year: number;
-  /** Streaming multiprocessors, compute units, or workgroup processors: the unit that holds resident blocks. */
+  /** Streaming multiprocessors, compute units, or workgroup processors: the parts that hold resident blocks. */
   readonly multiprocessors: number;
   /** Boost clock. */
   readonly clockMhz: number;

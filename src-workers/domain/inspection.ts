@@ -2,7 +2,7 @@ import type { KernelProfile, MemoryAccess, Phase, Sharing } from './kernel.ts';
 import { accessesText, KERNEL_INPUTS, type KernelField } from './provenance.ts';
 
 /**
- * The unit that executes an instruction. `integer`: 32-bit integer and logic, moves and integer conversions; `special`:
+ * Where an instruction executes. `integer`: 32-bit integer and logic, moves and integer conversions; `special`:
  * reciprocals, roots, exponentials, sines, and conversions between integers and floating point; `memory`: loads,
  * stores, atomics, shuffles; `control`: branches and barriers. Half precision and matrix instructions count as `fp32`.
  */

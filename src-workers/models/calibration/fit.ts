@@ -13,7 +13,7 @@ export interface FitParameter {
   readonly upper: number;
   /** Whether the fit moves the parameter itself or its logarithm, which requires `lower` > 0. */
   readonly coordinate: 'linear' | 'log';
-  /** Step of numeric derivatives, in the coordinate, above the rounding errors and steps of the model. */
+  /** Step of numeric derivatives, in the coordinate. It must exceed the rounding errors and jumps of the model. */
   readonly step: number;
   /** The parameter counts as known if its standard error is at most this, in the coordinate. */
   readonly knownWithin: number;

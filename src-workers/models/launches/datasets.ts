@@ -47,7 +47,7 @@ export const LAUNCH_DATASETS: readonly LaunchDataset[] = [
       'AutoTuningAssociation/benchmark_hub: times of 4,362 configurations on each GPU; those of one kernel variant differ only in the block size',
     licence: 'MIT',
     notes: [
-      'The file has no instruction counts, so times are predicted up to a factor per kernel variant. Its other block sizes determine the factor. The rank correlation is computed within variants.',
+      'The file has no instruction counts, so times are predicted up to a factor per kernel variant. The other block sizes of the variant determine the factor. The rank correlation is computed within variants.',
       'If enough blocks are resident, the model gives all block sizes of a variant the same time. The measured times differ, because rows of a block reuse data in caches, which the model does not include.',
       'On the MI250X, a block width that is not a power of two takes 5 to 9 times as long. The figures include these variants.',
     ],
