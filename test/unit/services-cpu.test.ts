@@ -99,6 +99,13 @@ describe('a study of CPUs and a GPU', () => {
       expect(await engine.call('export.render', { runId: run.id, format: 'cuda', ...wrong })).toFail('unsupported');
   });
 
+  it('a bundle for HIP has the thread groups of its GPU, although a CPU comes first', async () => {
+    const { id: runId } = await sweep(mixed({ axes: { ...mixed().axes, balancing: ['none', 'row-split'] } }));
+    const { files } = await call('bench.bundle', { runId, hip: true, archive: false, count: 1 });
+    const plan = Buffer.from(files.find(({ path }) => path === 'plan.jsonl')!.bytes).toString();
+    expect(JSON.parse(plan)).toMatchObject({ plan: { backend: 'hip', threadGroupWidth: 32 } });
+  });
+
   it('maps show the launches of the selected kind of device, or all launches for both kinds', async () => {
     const run = await sweep(mixed());
     const map = (hold: object) => call('landscape.grid', { runId: run.id, x: 'launch', y: 'balancing', hold });

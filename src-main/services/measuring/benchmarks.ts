@@ -78,10 +78,10 @@ interface PlannedMeasurement {
   readonly view: RunView | null;
 }
 
-/** Returns the threads of a thread group of a device, null for a CPU. Without an id, the sweep has only one device. */
+/** Returns the width of a GPU's thread groups; null if no GPU has this id. Without an id, the first GPU counts. */
 function groupWidth(view: RunView | null, deviceId: string | undefined): number | null {
-  const device = view?.devices.find(({ id }) => deviceId === undefined || id === deviceId);
-  return device?.kind === 'gpu' ? device.threadGroupWidth : null;
+  const gpus = view?.devices.filter((device) => device.kind === 'gpu');
+  return gpus?.find(({ id }) => deviceId === undefined || id === deviceId)?.threadGroupWidth ?? null;
 }
 
 /** @param packed whether another machine will measure, so that this machine does not look for the device */
