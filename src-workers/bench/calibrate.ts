@@ -161,7 +161,7 @@ export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: Ca
   };
 }
 
-/** Returns times, ms, with launch overhead but without ordering. Fails with `conflict` on an invalid design. */
+/** Returns times, ms, with the launch overhead, without ordering units. Fails with `conflict` on an invalid design. */
 export function predictMeasured(
   plan: SweepPlan,
   designIndices: readonly number[],

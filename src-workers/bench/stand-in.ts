@@ -56,7 +56,7 @@ function computeShare({ sharing, serialFraction: σ, cooperationCost: κ }: Unit
   return sharing === 'deal' ? 1 : (1 - σ) / u + σ + κ * Math.log2(u);
 }
 
-/** Returns how many lanes share the sector of a dependent load, so that loads move at most the profile's bytes. */
+/** Returns how many lanes (at most 32) share a dependent load's sector, to move no more than the profile's bytes. */
 export function lanesPerSector({
   dependentLoadsPerIteration: loads,
   bytesPerIteration: bytes,
@@ -74,13 +74,13 @@ function streamedSectors(profile: UnitLoopProfile): number {
   return Math.max(0, bytes / SECTOR_BYTES - loads / lanesPerSector(profile));
 }
 
-/** Splits a mean into the steps of every pass, and the fraction of passes (in units of 2⁻³²) that have one more step. */
+/** Splits a mean into the loads of every pass, and the fraction of passes (in units of 2⁻³²) that have one more. */
 function inPasses(mean: number): { readonly each: number; readonly rate: number } {
   const each = Math.floor(mean + 2 ** -10);
   return { each, rate: Math.round(Math.max(0, mean - each) * 2 ** 22) * 2 ** 10 };
 }
 
-/** Returns the exchanges of a pass, each of two instructions: the cost of cooperation, but at most one per step. */
+/** Counts the exchanges of a pass, two instructions each. They take the cost of cooperation, but are at most log₂ u. */
 function countExchanges({ sharing, instructionsPerIteration, cooperationCost }: UnitLoopProfile, u: number): number {
   if (sharing === 'deal') return 0;
   const steps = Math.log2(u);

@@ -21,7 +21,7 @@ export interface CpuPlanOptions {
   readonly totalBytes: number;
 }
 
-/** Returns the contention suite of Langguth, Cai, Trotter. Every case moves the same number of bytes. */
+/** Returns the contention suite of Langguth, Cai, Trotter. All cases move about the same number of bytes. */
 export function contentionCases({ cores, totalBytes }: CpuPlanOptions): readonly ContentionCase[] {
   const unbalanced = Array.from({ length: cores - 1 }, (_, i) => i + 2);
   // Rows of the largest packed triangle that fits: rows·(rows + 1)/2 numbers of 8 bytes.

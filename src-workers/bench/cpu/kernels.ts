@@ -43,7 +43,6 @@ function triad(): AssembledFunction {
           ...[scale.get, c.get, v128.load(at), f64x2.multiply, f64x2.add, v128.store(at)],
         ]),
         ...[advance(0, UNROLLED_BYTES), advance(1, UNROLLED_BYTES), advance(2, UNROLLED_BYTES)],
-        // The end address may be 2³², which wraps to 0, so the addresses are compared for equality and not for order.
         ...[a.get, end.get, i32.subtract, branchIf(0)],
       ),
     ],

@@ -46,7 +46,7 @@ export async function readCudaSources(folder: string): Promise<Result<readonly P
 
 /**
  * Compiles and links the program that measures, unless the cache has it. The key is a digest of all sources, flags,
- * settings and the compiler. Fails with `not-found`, `unsupported` and the first error, `storage` or `cancelled`.
+ * settings and the compiler. Fails with `not-found`, `storage`, `cancelled`, or `unsupported` (with the first error).
  */
 export async function compileCuda(request: CudaCompilation): Promise<Result<CompiledCuda>> {
   const { hip } = request;

@@ -268,7 +268,7 @@ function whole(
   return ok({ ...numbers, ...others });
 }
 
-/** Writes the pairs from which the program draws lengths: 2³²·P(length ≤ l) and l. The error is at most 2⁻³³. */
+/** Writes the pairs from which the program draws lengths: 2³²·P(length ≤ l) and l. The error is at most 2⁻³². */
 function lawWords(law: LengthLaw): Result<Uint32Array> {
   const longest = law.support[law.support.length - 1];
   if (longest > MAX_WORD) return unsupported(`units of ${longest} iterations exceed the limit of ${MAX_WORD}`);

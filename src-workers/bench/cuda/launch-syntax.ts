@@ -52,7 +52,7 @@ function kernelStart(masked: string, end: number): number {
     while (at > 0 && /[)\]>]/.test(masked[at - 1])) {
       const closing = masked[at - 1];
       pair();
-      // A kernel in round brackets is complete, but template arguments and an index follow a name.
+      // Round brackets hold the whole kernel. Before template arguments or an index comes a name.
       if (closing === ')') return at;
       back(/\s/);
     }

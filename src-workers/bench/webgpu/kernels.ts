@@ -74,7 +74,7 @@ export async function prepareMatrixPower(
         }
         for (var column = 0u; column < ${MATRIX}u; column++) { power[row * ${MATRIX}u + column] = product[column]; }
       }`;
-  // The bound of a loop around a barrier must be uniform in the block, so it is the block's first word of `depths`.
+  // The bound of a loop around a barrier must be uniform in the block, so it is the block's word of `depths`.
   const loop = synchronised
     ? `for (var i = 0u; i < depths[work]; i++) {
       if (i < length) { ${multiply} }

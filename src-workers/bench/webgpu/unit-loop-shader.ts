@@ -22,7 +22,7 @@ function repeated(count: number, step: () => string): string {
   return `for (var k = 0u; k < ${rounds}u; k++) {\n${steps(UNROLLED_STEPS)}\n}\n${steps(count % UNROLLED_STEPS)}`;
 }
 
-/** State of the loads between passes. Other steps keep none, because WebGPU has no register cap to cause spills. */
+/** State of the loads between passes. Other steps hold no registers, because no cap of WebGPU could spill them. */
 const LOAD_STATE = ['ring', 'stream', 'streamed', 'loadPhase', 'streamPhase']
   .map((name) => `var<private> ${name}: u32;`)
   .join('\n');
