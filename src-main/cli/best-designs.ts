@@ -111,7 +111,7 @@ export function printDesigns(
     terminal.say('The columns "measured" and "kernel" are for the kernel alone; "predicted" also includes balancing.');
   if (rows.length > 1) {
     const within = legend === 'whole' ? tieBandText(tieBand) : `within ${(100 * tieBand.fraction).toFixed(0)} %`;
-    terminal.say(`Designs that are predicted ${within} of one another may rank differently when measured.`);
+    terminal.say(`Designs may rank differently when measured if their predicted times are close: ${within}.`);
   }
   if (legend === 'whole' && rows.some(({ design }) => !isCpuDesign(design))) terminal.say(ACCURACY_TEXT);
   sayContradicted(terminal, rows);

@@ -14,7 +14,7 @@ import type { CpuDevice, GpuDevice } from '../../src-workers/domain/device.ts';
 import type { RunnableDesigns } from './runnable.ts';
 
 export interface MeasuringTarget {
-  /** The id in `bench.start`: `cuda:0`, `webgpu`, `cpu`, …. Only a page can measure on its `webgpu-page`. */
+  /** The id in `bench.start`: `cuda:0`, `webgpu`, `cpu`, …. Only a page measures on `webgpu-page`, its own GPU. */
   readonly id: string;
   readonly backend: BenchBackend;
   readonly available: boolean;
@@ -123,7 +123,7 @@ export interface TuningStep {
   /** Spearman's rank correlation of predicted and measured times. Null below 12 designs or with equal predictions. */
   readonly skill: number | null;
   readonly history: readonly TunedDesign[];
-  /** The best time to expect after 1, 2, … random designs, by the predictions as corrected so far. May be empty. */
+  /** The best time expected after measuring 1, 2, … random designs, by the corrected predictions. May be empty. */
   readonly randomMs: readonly number[];
   readonly next: readonly number[];
 }

@@ -61,7 +61,7 @@ function withoutOlder(kernel: Raw): Raw {
   return ofKept.length > 0 ? { ...kept, origins: Object.fromEntries(ofKept) } : kept;
 }
 
-/** Loads at the start of a unit are from known pages, and so are those of an iteration whose accesses are listed. */
+/** Returns the `loadRatio` of `setupPhase`. At the start of a unit, and for listed accesses, pages are near. */
 const getLoadRatio = (phase: PhaseName, { accesses }: Raw): number =>
   phase === 'unit' && accesses === undefined ? 1 / NEAR_PAGE_LATENCY : 1;
 

@@ -67,7 +67,7 @@ export const MAX_TRUNCATION = 0.01;
 
 const range = v.strictObject({
   from: described(count(LARGEST), 'First value'),
-  to: described(count(LARGEST), 'Upper end of the values, and the last value if a step reaches it; at least "from"'),
+  to: described(count(LARGEST), 'Upper end, at least "from". It is the last value only if a step reaches it'),
   step: optional(count(LARGEST), 'Distance between values (default 1)'),
 });
 const countAxis = v.union(

@@ -79,7 +79,7 @@ export interface EngineOptions extends Partial<Pick<EnginePlaces, 'workerFile' |
   readonly redis?: RedisSettings;
 }
 
-/** Number of workers that start while the database is opened. A small sweep needs no more. */
+/** At most this many workers start while the database is opened. A small sweep needs no more. */
 const EARLY_WORKERS = 4;
 
 export async function openEngine(options: EngineOptions): Promise<Result<OpenEngine>> {

@@ -215,7 +215,7 @@ describe('the recommendation', () => {
     const { fileName, text } = await written({});
     expect(fileName).toBe('acts-propagation.cuh');
     expect(text).toContain(`study not saved, design ${designIndex}.`);
-    const rule = `^// Measurements may order ${ties.count} designs? of this device differently: .*Picks the simplest design within 1.5 % of the fastest`;
+    const rule = `^// ${ties.count} designs of this device are tied for the best: .*Picks the simplest design within 1.5 % of the fastest`;
     expect(text).toMatch(new RegExp(rule, 'm'));
     expect(text).toMatch(/^\/\/ Assumed: Spill cost = 2 instructions per register\.$/m);
     expect(text).not.toMatch(/^\/\/ Assumed: Serial fraction/m);

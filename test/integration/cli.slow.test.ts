@@ -123,7 +123,7 @@ describe('sweep', () => {
     expect(piped).toMatchObject({ status: 0, err: '' });
     for (const words of [
       `^Best with usual values on .*: \\d+ threads? per unit, blocks of .* \\(design ${recommended.designIndex}\\), predicted [\\d.]+.(µs|ms)\\.\\nRun \\d+, .*: 768 designs, `,
-      '\\nDesigns that are predicted within 20 % of one another may rank differently when measured\\.\\n',
+      '\\nDesigns may rank differently when measured if their predicted times are close: within 20 %\\.\\n',
       '\\n\\d+ inputs are assumed\\. lockstep recommend STUDY finds ',
       `\\n *1 +${best[0].designIndex}  [^]*\\nThe best design of each device:\\n`,
     ])
@@ -138,7 +138,7 @@ describe('sweep', () => {
     expect(watched.err.endsWith('\r\x1b[2K')).toBe(true);
     for (const words of [
       /^Not valid: [a-z].* \([\d,]+\)/m,
-      /Designs that are predicted within 20 % \(the upper quartile of the tie bands of 4 other devices/,
+      /predicted times are close: within 20 % \(the upper quartile of the tie bands of 4 other devices/,
       /\nCompared with the event simulation, half of the predictions/,
       /\nNo public measurements are known of GeForce RTX 4090, or of designs with dynamic fetch on A100 SXM4 40 GB\. The possible errors of these times are taken from other devices\.\n/,
       /\nAssumed for .*: .*Memory traffic per iteration = 8 B, .*Once per unit = 32 instructions,.*\.\n$/,

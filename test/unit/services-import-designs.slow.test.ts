@@ -159,7 +159,7 @@ describe("configurations of a user's own kernel", () => {
 
     expect(await refusal(cache([[{ block_size_x: 128, device: DEVICE }, 3]]), { runId: sweepId })).toMatch(
       new RegExp(
-        `^own\\.json: none of 1 configuration is a design of run ${sweepId}; for block_size_x=128 .*: it matches \\d+ designs of run ${sweepId}\\. Map parameters to threads_per_unit, units_per_thread,.* \\(import --map NAME=AXIS\\)`,
+        `^own\\.json: of 1 configuration, none is a design of run ${sweepId}; for block_size_x=128 .*: it matches \\d+ designs of run ${sweepId}\\. Map parameters to threads_per_unit, units_per_thread,.* \\(import --map NAME=AXIS\\)`,
       ),
     );
   });
@@ -343,10 +343,10 @@ it('a CSV of measured times is imported without predicted times, and refused wit
     `1 configuration has the predicted time of run ${sweepId} instead of a measured time, and is left out.`,
   );
   expect(await refusal(text, {}, 'own.csv')).toBe(
-    'own.csv: The file does not name its sweep. Specify the run (import --run RUN), or open it in the app.',
+    'own.csv: The file does not name its sweep. Specify the run (import --run RUN), or open the run in the app.',
   );
   expect(await refusal('design,time_ms\nx,1\n', { openRunId: sweepId }, 'own.csv')).toBe(
-    `own.csv: none of 1 configuration is a design of run ${sweepId}; for design=x: design must be the number of a design, not "x"`,
+    `own.csv: of 1 configuration, none is a design of run ${sweepId}; for design=x: design must be the number of a design, not "x"`,
   );
 });
 

@@ -61,8 +61,8 @@ explained in
   lockstep devices calibrate 3                       the number of that run
 The fields are achievedBandwidthFraction, randomSectorsGbS and cachedSectorsGbS. Their sources get the date of the run.
 Other fields stay. Results of another device, or of a CPU that emulates a GPU, are refused. The device is saved
-among your own and replaces the device of the catalogue, until lockstep devices delete. Later predictions use it, and
-saved runs keep their devices.
+among your own and replaces the device of the catalogue, until you delete it. Later predictions use it, and saved runs
+keep their devices.
 With --json: {runId, deviceId, measuredOn, file, changes: [{field, before, after, source}]}; before and file may be null.`,
     );
   command(devices, 'delete <id>', 'delete one of your own devices').action((id: string, options: GlobalOptions) =>
@@ -154,8 +154,7 @@ async function calibrateDevice(
   const { id: deviceId } = device;
   if (into !== undefined) terminal.say(`Changed ${into}. To use the device, run lockstep devices add ${into}.`);
   else if (wasOwn) terminal.say(`Changed your device ${deviceId}. Later predictions use it.`);
-  else
-    terminal.say(`Saved ${deviceId} among your devices. Predictions use it until lockstep devices delete ${deviceId}.`);
+  else terminal.say(`Saved ${deviceId} among your devices. To stop using it, run lockstep devices delete ${deviceId}.`);
 }
 
 async function readDevice(file: string): Promise<unknown> {

@@ -109,7 +109,7 @@ async function importCommand(engine: Engine, terminal: Terminal, file: string, o
     terminal.say(`Fastest: ${timeText(run.value.bestTimeMs)}, ${run.value.bestDesign}`);
   if (linked)
     terminal.say(
-      `The cases cover ${linked.designs.toLocaleString('en')} designs of run ${linked.runId} on ${linked.deviceId}. bench --compare ${imported.runId} compares them with their predictions.`,
+      `The cases cover ${counted(linked.designs, 'design')} of run ${linked.runId} on ${linked.deviceId}. bench --compare ${imported.runId} compares them with their predictions.`,
     );
   for (const warning of warnings) terminal.say(warning);
 }

@@ -152,7 +152,7 @@ function report(
     ],
   );
   terminal.say(
-    `Measured ${measured} of ${counted(considered, 'design')}. ${STOPPED[stopped](within)} With a probability of 90 %, this design is at most ${percent(expectedRegret)} slower than the fastest design of the sweep.`,
+    `Measured ${measured} of ${counted(considered, 'design')}. ${STOPPED[stopped](within)} With a probability of 90 %, the design above is at most ${percent(expectedRegret)} slower than the fastest design of the sweep.`,
   );
   const note = skillText({ skill, measured });
   if (note) terminal.say(note);

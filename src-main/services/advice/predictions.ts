@@ -203,7 +203,7 @@ export function createPredictions(pool: Pool): Predictions {
           return { device, part, leading, isNeeded: leading > 0 || remembered.size === 0 };
         });
       });
-      // A valid design must be found soon, so jobs with remembered designs come first, and jobs of devices without any.
+      // A valid design must be found soon, so jobs with remembered designs, and of devices without any, come first.
       jobs.sort((a, b) => Number(b.isNeeded) - Number(a.isNeeded));
       const asked = jobs.map(({ device, ...rest }) => ({
         plan: device.plan,

@@ -32,10 +32,10 @@ import { advise } from './recommend.ts';
 import { ASSUMED_LAWS } from '../studies/assumed.ts';
 import { DRAWS, unknownIn, unknownInput } from './unknown.ts';
 
-/** Number of draws by which the candidates are found. The designs of a group differ only in block and launch. */
+/** This many draws decide which groups have candidates. The designs of a group differ only in block and launch. */
 const FIRST_DRAWS = 6;
 /**
- * A group is dropped if it is the fastest in none of the first draws, and its expected regret (a logarithm of times)
+ * A group is dropped if it is the fastest in none of the first draws, and its expected regret (a logarithm of a ratio)
  * exceeds the least expected regret by more than this.
  */
 const FAR = Math.log(1.5);

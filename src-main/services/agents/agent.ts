@@ -42,14 +42,14 @@ export interface AgentOptions extends RedisSettings {
 export interface RunningAgent {
   readonly place: string;
   /**
-   * Waits for the running tasks and hands an unfinished measurement back to its owner. Returns the address of the Redis
-   * if it did not answer, otherwise null.
+   * Waits for the running tasks and hands an unfinished measurement back to its owner. Returns a message if the
+   * Redis did not answer, otherwise null.
    */
   close(): Promise<string | null>;
 }
 
 const TASK_LIMIT_MS = 30 * 60_000;
-/** A task counts as failed after this many agents have stopped while they worked on it. */
+/** A task counts as failed after more agents than this have stopped while they worked on it. */
 const MAX_STALLS = 20;
 const MAX_PLANS = 3;
 

@@ -39,7 +39,7 @@ export interface Connection {
   readonly place: string;
   key(...parts: readonly string[]): string;
   onClose(end: () => Promise<unknown>): void;
-  /** Finishes work in progress and disconnects. Returns the address of a Redis that did not answer, otherwise null. */
+  /** Finishes work in progress and disconnects. Returns a message if the Redis did not answer, otherwise null. */
   close(): Promise<string | null>;
 }
 

@@ -29,7 +29,7 @@ const HELD_OUT = 24;
 const MANY_DESIGNS = 4096;
 const MAX_DESIGNS = 16_384;
 const ONE_EACH: GridLaunch = { kind: 'units-per-thread', value: 1 };
-/** The real root of x⁴ = x + 1. Its powers spread points evenly over three dimensions. */
+/** The positive root of x⁴ = x + 1. Its powers spread points evenly over three dimensions. */
 const PLASTIC = 1.220_744_084_605_76;
 
 export interface ChoiceDesign {

@@ -10,7 +10,7 @@ import { floorSentence } from '../evidence/time-errors.ts';
 import { pickRule, type RecommendedDesign } from '../ranking/recommended.ts';
 import { APP_VERSION } from '../version.ts';
 import type { ImageOfUnits } from './tiles.ts';
-import { comment, counted, identifier } from './text.ts';
+import { comment, identifier } from './text.ts';
 
 /** Writes the chosen design as code. Only checked numbers and cleaned names reach the text. */
 
@@ -70,7 +70,7 @@ export function pickText(
 }
 
 export function tiesText(ties: number, band: TieBand): string {
-  return `Measurements may order ${counted(ties, 'design')} of this device differently: their times are ${tieBandText(band)}.`;
+  return `${ties.toLocaleString('en')} designs of this device are tied for the best: their predicted times are ${tieBandText(band)}.`;
 }
 
 export function unitsPerBlock({ design }: RankRow): number {

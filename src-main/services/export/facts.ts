@@ -187,9 +187,8 @@ function implementationCell(name: string, [fastest, ...others]: readonly RankRow
 }
 
 function tieSentence(ties: number, tieBand: TieBand, isCpu: boolean): string {
-  const band = `${counted(ties, 'design has a time', 'designs have times')} that measurements may order differently: ${tieBandText(tieBand)}`;
-  const choice = `. Choose among them for other reasons, or ${isCpu ? 'measure' : 'simulate or measure'} them`;
-  return `${band}${ties > 1 ? choice : ''}.`;
+  if (ties === 1) return `No other design is tied with the best. Tied times are ${tieBandText(tieBand)}.`;
+  return `${whole(ties)} designs are tied for the best: their predicted times are ${tieBandText(tieBand)}. Choose among them for other reasons, or ${isCpu ? 'measure' : 'simulate or measure'} them.`;
 }
 
 function simulationReasons(view: RunView, { designIndex, predictedMs }: RankRow): readonly string[] {

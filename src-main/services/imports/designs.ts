@@ -120,7 +120,7 @@ export async function linkDesigns(
   const { found, linked } = await findCases(view, cases, deviceIds, named, exported, parameters);
   if (linked.every((one) => one === null))
     return conflict(
-      `none of ${counted(cases.length, 'configuration')} is a design of run ${view.run.id}; for ${caseWords(cases[0])}: ${String(found[0])}`,
+      `of ${counted(cases.length, 'configuration')}, none is a design of run ${view.run.id}; for ${caseWords(cases[0])}: ${String(found[0])}`,
     );
   const tally = new Map<Device, number>();
   for (const one of linked) if (one && !one.predicted) tally.set(one.device, (tally.get(one.device) ?? 0) + 1);

@@ -163,7 +163,7 @@ export async function linkedFile(
     target = openRunId;
   if (target === null)
     return isAsked
-      ? badInput('The file does not name its sweep. Specify the run (import --run RUN), or open it in the app.')
+      ? badInput('The file does not name its sweep. Specify the run (import --run RUN), or open the run in the app.')
       : unlinked({ warnings: [] });
 
   const view = await context.views.open(target);

@@ -437,7 +437,7 @@ function runOnProgram(context: Context, session: MeasuringSession, request: Meas
         // What the agent has measured is saved. The next attempt waits until the agent is back.
         losses = session.state().saved > before ? 1 : losses + 1;
         if (losses < MAX_LOSSES) continue;
-        const message = `The agent of ${request.target} stopped answering ${losses} times without a result. lockstep runs resume ${session.run.id} measures the other cases.`;
+        const message = `The agent of ${request.target} stopped answering ${losses} times without a result. Measure the other cases: lockstep runs resume ${session.run.id}`;
         return session.finish({ code: 'unsupported', message });
       }
       if (attempt.kind !== 'hung') return session.finish(attempt.kind === 'failed' ? attempt.error : attempt.kind);
@@ -445,7 +445,7 @@ function runOnProgram(context: Context, session: MeasuringSession, request: Meas
       if (hangs >= MAX_HANGS)
         return session.finish({
           code: 'unsupported',
-          message: `${hangs} cases in a row took longer than their limit, the last of them ${attempt.label}. lockstep runs resume ${session.run.id} measures the other cases.`,
+          message: `${hangs} cases in a row took longer than their limit, the last of them ${attempt.label}. Measure the other cases: lockstep runs resume ${session.run.id}`,
         });
       if (session.remaining().cases.length === 0) return session.finish('complete');
     }

@@ -28,9 +28,9 @@ export function collectCases(cases: readonly BenchCase[], repeats: number) {
 
   return {
     /**
-     * Takes a record, and returns the cases that are now complete. A failed case is complete. Another case needs all
-     * its timed launches (or its values, if it has no launches). Its check may come after them, so it is complete only
-     * when a record of another case follows. Programs may alternate between cases. Fails if a case is unexpected.
+     * Takes a record, and returns the cases that are now complete. A failed case is complete at once. Any other case
+     * needs all its timed launches (or its values, if it has no launches), and then a record of another case, because
+     * its check may come after the launches. Fails if a case is unexpected.
      */
     take(record: CaseRecord): Result<readonly CaseResult[]> {
       if (!known.has(record.case))

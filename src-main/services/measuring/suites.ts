@@ -13,8 +13,8 @@ import type { BenchSuite } from '../../contract/measuring.ts';
 const WIDEST_GROUP = 32;
 const DIVERGENT_ITERATIONS = 32;
 /**
- * Terms that each thread adds in the binomial series. On an H100, a launch takes 3 ms, much longer than its start. With
- * 2²⁰ terms it took 43 ms, and all 160 cases took two minutes.
+ * Terms that each thread adds in the binomial series. On an H100, a launch takes 3 ms, much more than its overhead.
+ * With 2²⁰ terms it took 43 ms, and all 160 cases took two minutes.
  */
 const SERIES_ELEMENTS = 2 ** 16;
 /** Work groups that compute matrix powers. The paper used 2¹⁸, which need 8 GB. */

@@ -134,7 +134,7 @@ export function comparisonReasons(devices: readonly DeviceBest[]): readonly stri
   const ratio = next.best!.timeMs / winner.best!.timeMs;
   if (ratio < 1 + AGREEMENT_FRACTION)
     return [
-      `The devices are within ${(100 * (ratio - 1)).toFixed(1)} % of each other, which is less than the model's own error.`,
+      `The best times of the devices are within ${(100 * (ratio - 1)).toFixed(1)} % of each other, which is less than the model's own error.`,
     ];
   const fastest = ranked.length > 2 ? 'the fastest' : 'the faster';
   const slowest = ranked.length > 2 ? ', the slowest' : '';

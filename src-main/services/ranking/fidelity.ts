@@ -58,9 +58,8 @@ export interface MeasuredDesigns {
 }
 
 /**
- * A row of a ranking is about one device, so it shows only measurements on that device, which is found by its name
- * (`isSameDevice`). Other measurements are shown only when their run is compared, where both devices are named. Designs
- * with a wrong result have no time.
+ * A row of a ranking is about one device, so it shows only measurements on that device (`isSameDevice`). Others are
+ * shown only in comparisons of their run, where both devices are named. Designs with a wrong result have no time.
  * @param records the measurements, oldest first; if a design was measured twice, the newer one counts
  */
 function measuredDesigns(
@@ -165,7 +164,7 @@ export function fastestOf(findings: Findings, list: Uint32Array): FastestFound {
 
 type FoundOrder = Readonly<Record<'simulatedMs' | 'measuredMs', readonly number[]>>;
 
-/** More orders are kept than there are windows. The least recently used one is dropped first. */
+/** Maximum number of kept orders of a run. The least recently used one is dropped first. */
 const MAX_ORDERS = 8;
 
 /** Keeps the orders of lists on screen, by number. A list keeps the order that it had when it was opened. */

@@ -61,7 +61,7 @@ export function landscapeAxes(view: RunView): readonly LandscapeAxis[] {
 interface MapFrame {
   readonly x: number;
   readonly y: number;
-  /** The number of values on each axis. Only the launches of the devices on the map count. */
+  /** The number of values on each axis; of launches, only those of the devices on the map. */
   readonly counts: readonly number[];
   readonly texts: (axis: number) => readonly string[];
   readonly first: number;

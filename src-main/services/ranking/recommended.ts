@@ -25,8 +25,8 @@ export interface RecommendedDesign {
 }
 
 /**
- * Uses predicted times for the middle of each assumed input; `advice/of-run.ts` weighs the design over all values. If a
- * run keeps fewer designs than are tied, it has saved the pick, which may not be among the kept designs.
+ * Uses predicted times for the middle of each assumed input; `advice/of-run.ts` weighs the design over all values. A
+ * run that keeps too few designs for the rule of the pick has saved the pick, which may not be a kept design.
  */
 export function recommendedDesign(view: RunView, within: RankingFilter): RecommendedDesign | null {
   const { ranking } = view;

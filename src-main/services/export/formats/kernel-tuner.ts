@@ -44,7 +44,7 @@ export const kernelTuner = tunerFormat({
 interface KernelTunerSpace {
   readonly values: ReadonlyMap<string, readonly number[]>;
   readonly restrictions: readonly string[];
-  /** Designs that pass the conditions but cannot run. */
+  /** Number of designs that pass the restrictions but cannot run. */
   readonly wrong: number;
 }
 

@@ -31,7 +31,7 @@ function wgslClasses(row: RankRow, classes: readonly DesignClass[]): readonly st
   ];
 }
 
-/** The number of workgroups that WebGPU allows along one dimension. A device may allow more. */
+/** The number of workgroups that every WebGPU device allows along one dimension. Some allow more. */
 const MAX_WORKGROUPS_PER_DIMENSION = 65_535;
 
 export function workgroupSize({ blockWidth }: RankRow['design']): string {
