@@ -1,6 +1,6 @@
 /**
  * Releases of the CUDA toolkit, and the compute capabilities for which they compile (70 is 7.0), from release notes.
- * Removed were 1.x by CUDA 7.0, 2.x by 9.0, 3.0 and 3.2 by 11.0, 3.5 and 3.7 by 12.0, and 5.x to 7.2 by 13.0.
+ * CUDA 7.0 removed 1.x; 9.0 removed 2.x; 11.0 removed 3.0 and 3.2; 12.0 removed 3.5 and 3.7; 13.0 removed 5.x to 7.2.
  */
 
 export const LAST_RELEASES: readonly (readonly [capability: number, release: string])[] = [

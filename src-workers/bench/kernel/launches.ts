@@ -24,7 +24,7 @@ export interface UnitLaunch {
   readonly units: number;
 }
 
-/** How often a host program is started for a design. More starts take time, but let designs alternate more often. */
+/** At most this many starts of a host program measure a design. More take time, but let designs alternate more. */
 const STARTS = 3;
 
 export const launchesOfStart = ({ warmUps, repeats }: Pick<BenchPlan, 'warmUps' | 'repeats'>): number =>
