@@ -59,8 +59,8 @@ export function meanLoss(lengths: ArrayLike<number> | LengthLaw, n: number): num
 }
 
 /**
- * Computes the losses for several n: mean, deviation, and total time divided by total work. If the lengths are an
- * array, it also computes the loss of groups of consecutive units.
+ * Computes the losses of groups of n units: mean, deviation, and total time divided by total work. If the lengths are
+ * an array, it also computes the loss of groups of consecutive units.
  * @param quantiles whether to compute quantiles too, which takes up to half a second for each n
  */
 export function losses(

@@ -284,7 +284,7 @@ const others = {
   /** Makes a study that compares eight kernels for the product of an imported sparse matrix and a vector of doubles. */
   'studies.spmv': procedure({ lengths: workloadSchema.entries.lengths }).returns<api.StudyRecord>(),
   /**
-   * Makes a study of lengths for a device, by its id or by the name that a driver reports. Unknown properties of the
+   * Makes a study of lengths for a device, which is named by its id or as a driver names it. Unknown properties of the
    * kernel get usual values. Nothing is saved.
    */
   'studies.new': procedure({
@@ -398,8 +398,8 @@ const others = {
   /**
    * Simulates designs of a sweep in a new run of kind `simulate`: the named designs, or the best by prediction (of one
    * device if one is named). A design is replicated until the 95 % confidence interval of its mean is at most
-   * ± `halfWidth` × the mean. Like any run, it reports progress and can be cancelled and resumed. Fails if a design is
-   * invalid or not in the run.
+   * ± `halfWidth` × the mean, or `maxReplications` times. Like any run, it reports progress and can be cancelled and
+   * resumed. Fails if a design is invalid or not in the run.
    */
   'simulations.start': procedure({
     runId: id,

@@ -1,6 +1,6 @@
 import { fail, type Result } from '../../src-workers/domain/result.ts';
 
-const SUPERSEDED: Result<never> = fail('cancelled', 'A newer call of the same client has replaced this call.');
+const SUPERSEDED: Result<never> = fail('cancelled', 'A newer call has replaced this call, or it was cancelled.');
 
 /**
  * Cancels calls whose results are no longer needed. A newer call replaces the older one of the same client, and a call

@@ -56,7 +56,7 @@ interface Pending {
   readonly settle: (end: { readonly bytes: Buffer } | { readonly error: Error }) => void;
 }
 
-/** @param storeId distinguishes the runs of this database from the runs of others */
+/** @param storeId distinguishes the runs of this database from those of other databases */
 export function openOwner(settings: RedisSettings, storeId: string): Promise<Result<Owner>> {
   return connected(settings, (connection) => ownerOn(connection, storeId));
 }
@@ -228,7 +228,7 @@ const measureOnAgent = async (
   /** Waits for Redis, but only until the measurement is cancelled, because Redis may be unreachable. */
   const unlessAborted = <T>(work: Promise<T>): Promise<T> => Promise.race([work, aborted]);
   const handOut = async (): Promise<void> => {
-    // An agent may have two processes, but they must not measure at the same time.
+    // Agents with the same name share this queue, but must not measure at the same time.
     await device.setGlobalConcurrency(1);
     await job.putPlan();
     if (!signal.aborted) await device.add('measure', job.data, { jobId, removeOnComplete: true, removeOnFail: true });

@@ -9,7 +9,7 @@ import { EXPORTERS, exporterOf } from './formats.ts';
 import { measuredDocument } from './measured.ts';
 import { renderExport } from './render.ts';
 
-/** Maximum characters of one reply. A document may have a gigabyte, which is twice the limit of a string. */
+/** A reply has about this many characters. A document may have a gigabyte, which is twice the limit of a string. */
 const PART_CHARACTERS = 4_000_000;
 const MAX_UNFINISHED = 16;
 /** How long an unfinished document and its run are kept without a request for a part, ms. */

@@ -154,7 +154,7 @@ function picked(
 
 /**
  * Returns the cases of designs, with predictions for the measured loop and number of units. Designs with more blocks
- * than units are left out.
+ * than these units fill are left out.
  * @param profile the loop; null if the kernel itself or a CPU is measured
  */
 export async function designCases(

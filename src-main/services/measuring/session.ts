@@ -20,7 +20,7 @@ export interface MeasuringSession {
     readonly answered: boolean;
     readonly begun: boolean;
     readonly done: boolean;
-    /** The label of the case that failed in the last record, which explains why the program ended. */
+    /** The id of the case that failed in the last record. This failure explains why the program ended. */
     readonly failed: string | null;
     readonly lost: string | null;
     readonly saved: number;

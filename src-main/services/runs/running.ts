@@ -34,7 +34,7 @@ export function openRunningRuns(closing: AbortSignal, changed: () => void, ended
     /** Removes a run whose end is saved, before `run.finished` is sent, so that listeners do not find the run here. */
     leave,
     designsPerMs: () => designsPerMs(sweeps),
-    /** Cancels all runs, including those that are still being prepared, and waits for their end. */
+    /** Cancels all runs and waits for their end. `start` cancels a run that was still being prepared. */
     async end(): Promise<void> {
       for (const { cancel } of running.values()) cancel();
       while (running.size > 0) await Promise.allSettled([...running.values()].map(({ finished }) => finished));

@@ -182,7 +182,7 @@ function isStated(kernel: KernelWithOrigins, field: KernelField, laws: Laws): bo
 
 /**
  * Returns the study to predict, in which each unstated input of the kernel has the middle of its law and is marked as
- * assumed. Only the share of a gather that misses the cache is left to the model, which computes it from the footprint.
+ * assumed. The share of a gather that misses the cache is left to the model, which computes it from the footprint.
  */
 export function atMiddle<Inputs extends AdvisedInputs>(study: Inputs, devices: readonly Device[]): Inputs {
   const { kernel, implementations } = study;
