@@ -139,7 +139,7 @@ function errorPlaces({ plan, ties }: AdvisedDevice, designs: Uint32Array): reado
   }));
 }
 
-/** The proposed measurement ends when the best design is expected to be within this fraction of the fastest. */
+/** The proposed measurement ends when the best design found is expected to be within this fraction of the fastest. */
 const GOOD_ENOUGH = 0.02;
 const MOST_MEASURED = 12;
 

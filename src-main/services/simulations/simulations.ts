@@ -217,7 +217,7 @@ export function simulatedRows(view: RunView, { times, order }: SimulatedDesigns)
 }
 
 export function predictionAgreement(rows: readonly SimulatedDesign[]): {
-  /** Spearman's rank correlation; null with fewer than two designs, or if all times are equal. */
+  /** Spearman's rank correlation; null below two designs, or if all predictions or all means are equal. */
   readonly spearman: number | null;
   readonly medianAbsoluteDifference: number;
 } {
