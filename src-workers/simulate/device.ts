@@ -70,7 +70,6 @@ function takeEnded(queue: IndexedQueue, time: Float64Array, until: number, ended
   return count;
 }
 
-/** Prepares the discrete-event simulation of one launch (README.md). */
 export function prepareDevice(launch: Launch, source: BlockSource): DeviceRun {
   const { multiprocessors: M, residentBlocks: R, groupsPerBlock: W, gridBlocks: G, cyclesPerIteration: rate } = launch;
   const { schedulers = ONE_SCHEDULER } = launch;
@@ -173,7 +172,6 @@ export function prepareDevice(launch: Launch, source: BlockSource): DeviceRun {
         return true;
       }
 
-      // In the first wave, each multiprocessor gets one block at a time.
       let block = 0;
       for (let round = 0; round < R && block < G; round++) {
         for (let s = 0; s < M && block < G; s++) dispatch(s, block++);

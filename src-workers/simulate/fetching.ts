@@ -12,7 +12,7 @@ export interface FetchedWork {
   readonly units: number;
   /** n: lanes of a thread group that fetch units, integer ≥ 1. */
   readonly lanesPerGroup: number;
-  /** Lanes of a block, if its last group is not full. */
+  /** Lanes of a block; by default, all of its groups. */
   readonly lanesPerBlock?: number;
   /** Iterations before the first iteration of each unit, ≥ 0. The other lanes of the group wait during them. */
   readonly setupIterations: number;
@@ -30,9 +30,9 @@ export interface FetchedWork {
 }
 
 /**
- * A multiprocessor may run ahead of the others if the queue holds FAR_UNITS units for each lane, and KNOWN_UNITS units
- * per lane have shown how fast the queue empties. It stops before the queue can have lost AHEAD_SHARE of its units, so
- * no other multiprocessor finds the queue empty.
+ * If units are draws, a multiprocessor may run ahead of the others while the queue holds FAR_UNITS times the units of
+ * the first fetches, and KNOWN_UNITS times as many have been fetched. At that speed, the queue loses AHEAD_SHARE of its
+ * units meanwhile, so it does not become empty.
  */
 const FAR_UNITS = 8;
 const KNOWN_UNITS = 4;
@@ -99,7 +99,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork): Device
     while (queue.size() > 0) {
       const done = units - left;
       if (given === null && left > FAR_UNITS * taken && done >= KNOWN_UNITS * taken) {
-        // The order between multiprocessors has no effect, so each runs ahead on its own, which is faster.
+        // Units are draws, so it does not matter which multiprocessor fetches first. Each runs ahead alone.
         const now = nextEnd[queue.first()];
         const horizon = now * (1 + (AHEAD_SHARE * left) / done);
         queue.clear();

@@ -7,7 +7,7 @@ import { allocateTimeline, prepareDevice } from './device.ts';
 import { replicate, replicationRandom } from './replicate.ts';
 import { independentGroups } from './samplers.ts';
 
-/** An invented device that is small enough to watch block by block. */
+/** A launch on an invented device that is small enough to watch. */
 export interface PlayRequest {
   /** n: units of one thread group, drawn from the law. */
   readonly unitsPerGroup: number;
@@ -57,7 +57,7 @@ export function playLaunch(law: LengthLaw, request: PlayRequest): PlayedLaunch {
   };
 }
 
-/** Blocks are dispatched in order, into the first free slot of their multiprocessor. */
+/** Gives each block the first free slot, which need not be the simulated one. */
 function listSlots(
   timeline: ReturnType<typeof allocateTimeline>,
   { multiprocessors, residentBlocks }: { readonly multiprocessors: number; readonly residentBlocks: number },

@@ -26,7 +26,7 @@ export function replicationRandom(seed: number, replication: number): Random {
   return seededRandom(Math.imul(seed, 0x9e3779b1) ^ Math.imul(replication + 1, 0x85ebca77));
 }
 
-/** Simulates until the mean is precise enough. Replication i has stream i of the seed, so a run can be extended. */
+/** Replication i has stream i of the seed, so a run can be extended. */
 export function replicate(device: DeviceRun, options: ReplicationOptions): TimeDistribution {
   const { atLeast, atMost, relativeHalfWidth = 0, identicalAtLeast = atLeast } = options;
   const cycles: number[] = [];

@@ -9,7 +9,7 @@ export type BlockSource = (random: Random) => BlockSampler;
 
 export type IndexSampler = (random: Random) => number;
 
-/** Draws an index from probabilities, which may have any sum. A law of one index takes no random number. */
+/** Samples indices by probabilities, which may have any sum. With one index, no random number is taken. */
 export function indexSampler(probability: Float64Array): IndexSampler {
   const n = probability.length;
   if (n === 1) return () => 0;

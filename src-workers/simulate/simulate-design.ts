@@ -46,7 +46,7 @@ function designSeed(studySeed: number, design: number): number {
 interface PreparedDesign {
   readonly design: PlayableDesign;
   readonly run: DeviceRun;
-  /** Whether the launch has the given units of the workload. With `isFixed` too, nothing is random. */
+  /** Whether the launch has the given units of the workload. If `isFixed`, nothing is random. */
   readonly isGiven: boolean;
   readonly isFixed: boolean;
 }
@@ -104,7 +104,7 @@ function withLeast(run: DeviceRun, { leastCycles }: PlayableDesign): DeviceRun {
   return { ...run, run: (...given) => Math.max(run.run(...given), leastCycles) };
 }
 
-/** Fails with `conflict` on an invalid design, with `unsupported` on a CPU or with too many units to sort. */
+/** Fails with `conflict` on an invalid design, with `unsupported` on a CPU or with too many ordered units. */
 export function simulateDesign(
   predictor: Predictor,
   index: number,
@@ -150,10 +150,10 @@ export function simulateDesign(
   });
 }
 
-/** Maximum number of bars that a chart draws, and the number of points along its time axis. */
+/** Approximate limit of the bars in a chart, and the number of points along its time axis. */
 const MAX_BARS = 20_000;
 const BINS = 240;
-/** Each thread group of a timeline needs memory for two numbers and an index. */
+/** A timeline takes memory for the end of each thread group. */
 const MAX_TIMELINE_GROUPS = 8_000_000;
 /** More units would occupy a worker for more than a few seconds, during which nobody can cancel it. */
 const MAX_TIMELINE_UNITS = 100_000_000;
@@ -211,7 +211,7 @@ interface PlayedPart {
   readonly startMs: number;
 }
 
-/** Chooses evenly spaced multiprocessors, few enough that each of their blocks gets a bar. */
+/** Chooses evenly spaced multiprocessors that have about `MAX_BARS` blocks at most, or one. */
 function shownRows(multiprocessors: number, gridBlocks: number): readonly number[] {
   const rows = Math.max(
     1,

@@ -32,15 +32,15 @@ export interface WorkloadLaunch extends Dealing {
   readonly overheadIterations?: number;
 }
 
-/** Sorting this many units takes 160 MB. */
+/** This many lengths take 160 MB. */
 const MAX_ORDERED_UNITS = 20_000_000;
 
 const SAME_SHARE = 1e-9;
 
 /**
- * Makes blocks to which units are dealt one by one (`predict/dealing/deal.ts`): the given units as the balancing orders
- * them, or draws. Blocks of sorted or bucketed units are launched in random order, as the predictions assume. Fails
- * with `unsupported` if too many units would have to be sorted.
+ * Makes blocks to which units are dealt (`predict/dealing/deal.ts`): given units or draws, as the balancing orders
+ * them. Blocks of fully sorted or bucketed units start in random order, as the predictions assume. Fails with
+ * `unsupported` if more than `MAX_ORDERED_UNITS` units must be ordered.
  */
 export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
   const { law, units, balancing, groupsPerBlock: W, gridBlocks, given = null } = launch;
@@ -134,8 +134,8 @@ function orderedUnits(launch: WorkloadLaunch, draw: () => number, random: Random
     at += count;
   });
   if (balancing.kind === 'quantile-buckets' || balancing.kind === 'best-buckets') {
-    // The cuts are at the shares of the law, between its lengths, and not at shares of the drawn units. Otherwise a
-    // bucket would take units of another bucket's length whenever more of them were drawn than expected.
+    // The cuts are at the shares of the law, and not at shares of the drawn units. Otherwise a bucket would take units
+    // of another bucket's length whenever more of them were drawn than expected.
     let passed = 0;
     let from = 0;
     let i = 0;
