@@ -18,7 +18,7 @@ export const NO_DESIGN = 2 ** 32 - 1;
 /**
  * Finds the best design of each cell. `first` is the design at position 0 of all axes.
  * @param timeMs the time of each design, or of each entry of `designs`; NaN if invalid
- * @param designs ascending; null if every design has a time
+ * @param designs ascending; null if every design has an entry
  */
 export function bestOfCells(
   timeMs: Float64Array,
@@ -29,7 +29,7 @@ export function bestOfCells(
 ): BestOfCells {
   const best = new Float64Array(cells).fill(Infinity);
   const designIndex = new Uint32Array(cells).fill(NO_DESIGN);
-  // The loops follow the order of the columns: a loop over a large stride would miss the cache at every design.
+  // The innermost loop has the smallest stride. A larger one would miss the cache at every design.
   const outer = axes.filter(({ count }) => count !== 1).sort((a, b) => b.stride - a.stride);
   if (designs)
     for (const [entry, design] of designs.entries()) {

@@ -54,7 +54,7 @@ export interface Ranking {
   firstEquals: Uint32Array | null;
 }
 
-/** Each list or mask takes 1 to 4 MB per million designs. */
+/** A list takes up to 4 MB per million designs, a mask 1 MB. */
 const MAX_LISTS = 12;
 const MAX_MASKS = 6;
 

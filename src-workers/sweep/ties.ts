@@ -107,7 +107,7 @@ export interface Ties {
 const NO_TIES: Ties = { count: 0, isTied: () => false };
 const found = new WeakMap<Uint32Array, Ties>();
 
-/** Tied designs need not come first in the list, as other implementations may have wider tie bands. Cached by list. */
+/** Tied designs need not come first in the list, because tie bands depend on the place. Cached by list. */
 export function tiesOf(ranking: Ranking, table: TieTable, byTimeList: Uint32Array): Ties {
   if (byTimeList.length === 0) return NO_TIES;
   const known = found.get(byTimeList);
