@@ -10,9 +10,8 @@ import { simplerFirst } from './pick.ts';
 import { pickColumns, copyColumns } from './survey.ts';
 
 /**
- * Branch and bound (Land & Doig 1960). A branch is a part of the space, or a family: all launches of one device,
- * kernel, balancing, block size and register cap. It is skipped if its shortest possible time (`bound.ts`) exceeds the
- * time of the slowest kept design.
+ * Branch and bound (Land & Doig 1960). A branch is a part of the space, or a family: designs that differ only in their
+ * launch. It is skipped if its shortest possible time (`bound.ts`) exceeds the limit of the designs to keep.
  */
 
 export interface DesignRange {
@@ -27,7 +26,6 @@ export interface FoundDesigns {
 }
 
 interface Kept {
-  /** No design above this time is kept. */
   limitMs(): number;
   readonly columns: PredictionColumns;
   next(): number;
@@ -35,7 +33,7 @@ interface Kept {
   add(design: number): void;
 }
 
-/** The limit is updated when this share of the wanted designs was added. More frequent updates save no time. */
+/** The limit is updated when this share of the wanted designs was merged. More frequent updates save no time. */
 const MERGED_FRACTION = 0.05;
 
 const MIN_KEPT = 256;
@@ -130,7 +128,7 @@ export function keepPick(axes: SpaceAxes, limitMs: number): Kept & { picked(): P
   };
 }
 
-/** A piece of a large law family (all launches, block sizes and register caps), or one or several small families. */
+/** Each part has whole small law families (all launches, block sizes and register caps), or launches of large ones. */
 export interface SpaceParts {
   readonly count: number;
   at(part: number): DesignRange;

@@ -28,7 +28,6 @@ const SLACK = 0.005;
 const SORTED_SLACK = 0.015;
 /** Slack of a family: its pace is rounded differently from the paces of its launches. */
 const FAMILY_SLACK = 0.04;
-/** Slack of a family whose single loop moves data. */
 const MOVING_FAMILY_SLACK = 0.12;
 /**
  * Slack of a single loop that moves data; the second value is for units in a given order. The pace uses a mean round,
@@ -89,7 +88,7 @@ type BusyCycles = (candidate: GpuCandidate) => number;
 
 /**
  * Computes a lower bound of the times of all launches with the given values of the other axes, ms, as in
- * `Bounds.shortest`; Infinity if none can run. It is 0 on a CPU and for mixed designs.
+ * `Bounds.shortest`; Infinity if none can run, 0 if no bound is known (as on a CPU).
  */
 export function shortestOfFamily(predictor: Predictor, positions: Int32Array, candidate: Candidate): number {
   positions[AXIS.launch] = 0;
@@ -112,7 +111,6 @@ export function closestBound(candidate: Candidate): number {
   return launchesMs(candidate, lossyCycles);
 }
 
-/** A lower bound of the time of balancing plus the launch, or the launches of all classes, ms; 0 on a CPU. */
 function launchesMs(candidate: Candidate, busy: BusyCycles): number {
   const before = computeBalancingMs(candidate);
   if (!isOneLaunch(candidate))
@@ -149,7 +147,7 @@ function lossyCycles(candidate: GpuCandidate): number {
 export interface SearchOptions {
   /** The known time of another design, ms, which counts as if the design were in the list. */
   readonly bestMs?: number;
-  /** Says whether the time for the search is over. The argument says whether a valid design is known. */
+  /** Says whether the time for the search is over. */
   readonly isOver?: (isFound: boolean) => boolean;
   /** Number of designs at the head of the list that are predicted first. */
   readonly leading?: number;
@@ -162,7 +160,7 @@ interface Promising {
   readonly unreached: number;
 }
 
-/** Makes the bounds of a list of designs. Each step computes a closer bound, which takes longer than the last. */
+/** Makes the bounds of a list of designs, from the cheapest to the closest. */
 function makeClosingBounds(predictor: Predictor, designs: Uint32Array, memory: Memory | undefined) {
   const { invalidReason, ofFamily, shortest, withLoss } = boundsOf(predictor);
   const proven = new Float64Array(designs.length);
@@ -181,7 +179,6 @@ function makeClosingBounds(predictor: Predictor, designs: Uint32Array, memory: M
       if (expect(at) > proven[at]) expected.push(at);
       return bound[at];
     });
-  /** Returns false if no closer bound is known. */
   const comeCloser = (at: number): boolean => {
     if (taken[at] === steps.length) return false;
     steps[taken[at]](at);

@@ -18,7 +18,7 @@ export function coarseAxes(axes: SpaceAxes) {
   };
 }
 
-/** Lists designs of one device: few block sizes and launches, all values on other axes. Neighbours share many laws. */
+/** Lists designs with few block sizes and launches and all values on other axes. Neighbours share many laws. */
 export function coarseDesigns(axes: SpaceAxes): Uint32Array {
   const counts = axisCounts(axes);
   const { blocks, launches } = coarseAxes(axes);

@@ -33,10 +33,7 @@ export function createMemory(designs: number, earlier: KnownTimes | null): Memor
   return { earlier, lowest, own: { timeMs: times(), boundMs: times() } };
 }
 
-/**
- * Returns the expected time of a design, ms; 0 if the earlier prediction does not know it. The excess over the bound
- * shrinks if the bound shrinks, but never grows.
- */
+/** The excess over the bound shrinks if the bound shrinks, but never grows. */
 function expectMs({ earlier }: Memory, design: number, boundMs: number): number {
   // On a CPU, all bounds are 0.
   if (!earlier?.timeMs[design] || !earlier.boundMs[design]) return 0;

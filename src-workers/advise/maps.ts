@@ -68,7 +68,7 @@ export function cellBests(
 
 /**
  * @param examined positions of the launches and block sizes that represent the others, or `null` if all were predicted;
- * a cell without a predicted design gets the time of the nearest design
+ * a cell without a predicted design gets the time of the nearest examined cell
  */
 export function bestMaps(
   counts: readonly number[],

@@ -12,8 +12,8 @@ export function plainText(design: Pick<Design, 'threadsPerUnit'>, kind: Device['
 const smallest = (distances: readonly number[]): number => distances.indexOf(Math.min(...distances));
 
 /**
- * Finds the design that one would write first on a device (`plainText`). Its blocks cover all units or, if the space
- * has no such launch, fill the device once. The result is `null` if no such design is valid.
+ * Finds the design that one would write first on a device (`plainText`); `null` if none is valid. On a GPU, its blocks
+ * cover all units or, if the space has no such launch, fill the device about once.
  * @param device position on the device axis
  * @param waves returns the waves of blocks of a design; NaN if it is invalid
  */

@@ -29,7 +29,7 @@ export interface LeastRegret {
 
 /**
  * Finds the designs with the smallest worst-case regret over the scenarios (minimax regret, Savage 1951). Two designs
- * are the same if they have the same values on all axes; launches are compared by their text.
+ * are the same if they have the same values on all axes except the device.
  */
 export function leastRegret(scenarios: readonly Scenario[], keep: number): LeastRegret {
   const best = scenarios.map(({ timeMs }) => fastest(timeMs));

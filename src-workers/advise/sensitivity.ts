@@ -32,7 +32,7 @@ export interface TrialOptions {
   readonly whole: boolean;
   readonly recommended: number;
   readonly ties: TieTable;
-  /** The result at the current value; `null` if the recommended design is not tied there. */
+  /** The result at the current value; `null` if it must be computed. */
   readonly known: Best | null;
 }
 

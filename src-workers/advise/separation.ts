@@ -4,7 +4,7 @@ import type { TieTable } from '../sweep/ties.ts';
 
 /**
  * Draws errors of predictions so that pairs of designs differ as they did in measurements. This depends on the
- * properties in which two designs differ (`sweep/ties.ts`). All designs get the same draws.
+ * properties in which they differ (`sweep/ties.ts`). Common parts have common draws.
  */
 
 /** Parts of a design's error. Designs with the same text share a part. `widths` are standard deviations in ln(time). */
@@ -23,7 +23,7 @@ export interface ErrorPlace {
 }
 
 /**
- * Lists the parts of each design's error: for how it takes its work, for its block size, and for the design alone.
+ * Lists the parts of each design's error: for its place (`TiePlace`), for its block size, and for the design alone.
  * @param fractions a table over pairs of places (`TieTable`): four of five measured pairs have at most this error
  */
 export function errorParts(
@@ -77,7 +77,7 @@ export function withErrors(
   );
 }
 
-/** Two designs are distinguishable if one is faster in at least this share of the samples. */
+/** A design that is slower than the chosen one in this share of the samples is told apart. */
 const TOLD_APART = 0.9;
 
 export function notToldApart(samples: readonly Float64Array[], chosen: number): readonly number[] {

@@ -12,10 +12,10 @@ import { cellBests, type CellBests } from './maps.ts';
 export type DesignPart = { readonly first: number; readonly count: number } | Uint32Array;
 
 export interface Survey {
-  /** Number of designs that were predicted or excluded by their bounds. Designs that were not reached do not count. */
+  /** Number of designs that were predicted, excluded by their bounds, or found invalid. */
   readonly predicted: number;
   readonly invalid: number;
-  /** Designs with the same time as the part's fastest (`AGREEMENT_FRACTION`), ascending. */
+  /** Designs with the same time as the part's fastest (`AGREEMENT_FRACTION`). */
   readonly designs: Uint32Array;
   readonly columns: PredictionColumns;
   /** Designs that can be tied with the fastest design of the space, and their times. */
@@ -59,7 +59,7 @@ export function surveyDesigns(predictor: Predictor, part: DesignPart, ties: TieT
 }
 
 /**
- * Finds only the fastest design of a part, unless it is slower than `bestMs`. Most other designs are not predicted, so
+ * Finds only designs within `AGREEMENT_FRACTION` of the part's fastest and `bestMs`. Most others are not predicted, so
  * ties and cells stay unknown.
  */
 export function surveyFastest(predictor: Predictor, part: DesignPart, options: SearchOptions = {}): Survey {

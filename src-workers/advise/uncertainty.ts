@@ -83,7 +83,6 @@ function chooseStep(draws: number, shuffle: number): number {
 
 /** Fits 1, x and x² by least squares at fixed points. The returned function maps values to fitted values. */
 function parabolas(points: readonly number[]): (values: readonly number[]) => readonly number[] {
-  // Gram–Schmidt process.
   const basis: number[][] = [];
   for (const power of [0, 1, 2]) {
     const column = points.map((point) => (point - 0.5) ** power);

@@ -80,7 +80,7 @@ function drawnDevice(device: Device, { device: paths, laws }: Unknown, rankOf: (
     const field = path.slice('device.'.length);
     const known = (device as unknown as Readonly<Record<string, number | undefined>>)[field];
     const value = sortedQuantile(laws[path], rankOf(path));
-    // The catalogue holds an estimate. The law describes the ratio of the real value to the estimate.
+    // If the device has an estimate, the law describes the ratio of the real value to it.
     return [field, known === undefined ? value : known * value];
   });
   return { ...device, ...Object.fromEntries(values) };
@@ -105,7 +105,7 @@ export function drawnKernel(
     const path = `kernel.${field}`;
     const rank = rankOf(path);
     if (field === 'accesses') {
-      // Even for listed accesses, the fraction of gathers that miss is unknown.
+      // For listed accesses too, the fraction of gathers that miss may be unknown.
       drawn = { ...drawn, accesses: kernel.accesses?.map((access) => drawnAccess(access, laws[path], rank)) };
       continue;
     }
@@ -123,7 +123,7 @@ export function drawnKernel(
       const chain = stated ? chainInstructions * aboutStated(value, middle) : instructionsPerIteration * value;
       drawn = { ...drawn, chainInstructions: Math.min(chain, instructionsPerIteration) };
     } else if (field === 'sharing') {
-      // The drawn value is the fraction of kernels that deal units, so the rank decides whether this kernel does.
+      // `value` is the fraction of kernels that deal iterations. This kernel does if its rank is below it.
       drawn = { ...drawn, sharing: rank < value ? 'deal' : 'split' };
     } else {
       const name = field as Exclude<KernelNumber, 'chainInstructions'>;
@@ -161,8 +161,8 @@ const IS_SHARE: ReadonlySet<KernelField> = new Set([
 export type Draw = Readonly<Record<string, number>>;
 
 /**
- * Ranks depend only on the path of the input, so all designs get the same draws, and an input that becomes known does
- * not change the other draws. All parts of a phase share a rank, because a longer phase also loads more.
+ * Ranks do not depend on designs or other inputs, so all designs get the same draws, and an input that becomes known
+ * changes no other draw. All parts of a phase share a rank, because a longer phase also loads more.
  */
 export function makeDraws(unknown: Unknown, count: number): readonly Draw[] {
   const ranks = unknownPaths(unknown).map((path) => ({ path, ranks: makeRanks(path, count) }));
