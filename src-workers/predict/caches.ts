@@ -44,7 +44,6 @@ export function getCachedDepth({ depths }: LawCaches, key: LawKey, make: () => G
 interface ResidencyKey {
   readonly groupsPerBlock: number;
   readonly lastFilled: number;
-  /** One number for the device and the register cap, by their positions on the axes. */
   readonly at: number;
   readonly residentBlocks: number;
   readonly cyclesPerIteration: CycleTable;

@@ -10,15 +10,13 @@ export const NEGLIGIBLE_LIFE = 1e-9;
 export const GROUP_EDGES = 24;
 /** Maximum number of atoms of a law. More atoms change a mean depth by less than 0.1 %. */
 export const MAX_POINTS = 512;
-/**
- * Rounds of independent lanes that are followed one by one. Each later round adds as many starts as the last of them.
- */
+/** Maximum number of rounds of independent lanes that are followed. Each later one adds as many starts as the last. */
 export const FOLLOWED_ROUNDS = 32;
 /** A larger window counts as a full sort: its loss is below 1.001 for any group that fits a device. */
 export const LARGEST_WINDOW_UNITS = 2 ** 20;
 export const MAX_LAW_GROUPS = 2 ** 11;
 
-/** Shortest kernel on a device whose launches were not measured, ms. Assumed: an empty kernel takes 2 to 3 µs. */
+/** Shortest kernel time on a device without measured launches, ms. Assumed: an empty kernel takes 2 to 3 µs. */
 export const LAUNCH_FLOOR_MS = 0.0025;
 /**
  * Achieved bandwidth divided by the bandwidth of the data sheet, for a device without a measured value. Assumed: the

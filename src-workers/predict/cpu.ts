@@ -24,7 +24,7 @@ export function createCpuLoads(kernel: CpuLoads['kernel'], units: number, ordere
   return { kernel, units, ordered: bundleLengths(ordered), bytes: new Map() };
 }
 
-/** Computes the bytes that each of `cores` cores moves. The ordered lengths represent all units, in the same order. */
+/** The ordered lengths represent all units, in the same order. */
 export function computeCoreLoads(loads: CpuLoads, partition: PartitionBalancing, cores: number): Float64Array {
   const key = `${partition.kind} ${cores}`;
   return getOrMake(loads.bytes, key, () => {
@@ -42,7 +42,7 @@ export interface CpuPrediction {
   readonly loss: number;
 }
 
-/** The time of a CPU design is that of its cores' memory traffic, by the staircase on the max-rate curve. */
+/** A CPU design takes as long as its cores' memory traffic, by Langguth's staircase model. */
 export function predictCpu(
   loads: CpuLoads,
   device: CpuDevice,

@@ -105,10 +105,8 @@ export function computeDepths(candidate: GpuCandidate): DepthOfDesign {
   }
 }
 
-/** For a design whose blocks all have the same number of units and whose slots search nothing. */
 const OF_ONE_KIND = { shorter: null, fullerBlocks: 0, searchShare: 0 };
 
-/** All slots run the same number of items, so groups differ only by the setups of their units. */
 function computeEvenShareDepths(candidate: GpuCandidate, balancing: EvenShareBalancing): DepthOfDesign {
   const { predictor, itemsPerSlot: items, unitsPerGroup, meanUnitsPerThread: unitsPerSlot } = candidate;
   const { law } = predictor.plan;

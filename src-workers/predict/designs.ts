@@ -53,7 +53,7 @@ export function describeDesign(
   readonly device: Device;
   readonly invalid: InvalidReason | null;
   readonly residentThreadGroups: number;
-  /** Bytes that one lane moves in an iteration; `null` if the accesses are unknown or differ between classes. */
+  /** Bytes that one lane moves in an iteration; `null` if the accesses are unknown or the design is mixed. */
   readonly bytesPerIteration: number | null;
 } {
   const { positions, candidate } = examineDesign(predictor, index);

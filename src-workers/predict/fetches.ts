@@ -31,7 +31,7 @@ export function getFetchingCycles(candidate: GpuCandidate, shared: SharedByCaps)
   return cost ? computeFetchCycles(getPace(candidate).pipeline, cost, countFetchingGroups(candidate)) : 0;
 }
 
-/** Computes the cycles in which the counter serves all fetches of a launch, for any grid; 0 if nothing is fetched. */
+/** The fewest cycles in which the counter serves all fetches of a launch, for any grid; 0 if nothing is fetched. */
 export function computeCounterCycles({ predictor, balancing, device, unitsPerGroup }: GpuCandidate): number {
   if (balancing.kind !== 'dynamic-fetch') return 0;
   const unitsAtOnce = balancing.fetch === 'group' ? unitsPerGroup : countUnitsPerFetch(balancing);

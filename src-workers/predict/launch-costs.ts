@@ -37,8 +37,8 @@ export function computeIterationFactor(candidate: GpuCandidate): number {
 }
 
 /**
- * Computes the factor ≥ 1 by which the reconvergence stack lengthens the life of a work group (`deviceStack`). The
- * group waits in the meantime and other groups may run, so the cycles count as latency of its iterations.
+ * Computes the factor ≥ 1 by which the reconvergence stack lengthens the life of a work group (`deviceStack`). While
+ * the stack is pushed or popped, other groups may run, so the cycles count as latency of its iterations.
  */
 export function computeStackFactor(candidate: GpuCandidate): number {
   const { balancing, device, deviceAt, unitsPerGroup, threadsPerUnit } = candidate;
@@ -60,7 +60,7 @@ export function computeStackFactor(candidate: GpuCandidate): number {
   });
 }
 
-/** The milliseconds of balancing before a candidate's launch and of the starts of its launches; 0 on a CPU. */
+/** Time of balancing before a candidate's launch and, if known, of starting its launches, ms; 0 on a CPU. */
 export function computeBalancingMs({ predictor, device, balancing, classes }: Candidate): number {
   if (device.kind === 'cpu' || !(isLockstep(balancing) || balancing.kind === 'mixed')) return 0;
   const { units, kernel } = predictor.plan;

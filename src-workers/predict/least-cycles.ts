@@ -21,8 +21,8 @@ export function computeAloneCycles(candidate: GpuCandidate): number {
 }
 
 /**
- * Counts the iterations of all work groups together, without following the launch. Flattened loops over a given order,
- * and sorted draws whose groups cross the ends of windows, get a lower bound, in which their lanes lose nothing.
+ * Counts the iterations of all work groups together, without following the launch. For some designs, such as flattened
+ * loops over a given order, this is only a lower bound.
  */
 function countWorkIterations(candidate: GpuCandidate): number {
   const { plan, meanLength } = candidate.predictor;
@@ -35,7 +35,6 @@ function countWorkIterations(candidate: GpuCandidate): number {
     const loss = order ? getLossOfGroups(order, unitsPerGroup).aggregateLoss : 1;
     perUnit = meanLength * loss + setupIterations;
   } else if (hasGivenShares(candidate)) {
-    // At least one lane starts a unit at the first item.
     perUnit = (itemsPerSlot + overheadIterations + setupIterations) / meanUnitsPerThread;
   } else if (isSorted(balancing)) {
     const order = getSortedOrder(plan, balancing);
@@ -72,7 +71,7 @@ export function countLosslessIterations(candidate: GpuCandidate): number {
   return (plan.units / unitsPerGroup) * (meanLength + setup);
 }
 
-/** Counts the iterations of a flattened loop over listed units, with the losses of waiting lanes; 0 for other loops. */
+/** Lower bound, almost certain, of the iterations of a flattened loop over listed units; 0 if there is none. */
 function countFlattenedIterations(candidate: GpuCandidate): number {
   if (takesTurns(candidate)) return 0;
   const { balancing } = candidate;

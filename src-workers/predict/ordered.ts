@@ -7,7 +7,7 @@ import { MAX_ENTRIES } from './constants.ts';
 export interface OrderedLengths<Lengths extends CompactNumbers = Float64Array> {
   /** A workload with more units repeats these iterations, and one with fewer units takes the first of them. */
   readonly iterations: Lengths;
-  /** Number of units that the entries represent. In a saved run, an entry may bundle several units. */
+  /** Number of units that the entries represent. An entry may bundle several units. */
   readonly units: number;
   /** Whether a launch takes its units in this order. Otherwise the lengths are draws that only CPUs partition. */
   readonly given: boolean;
@@ -34,7 +34,6 @@ export function drawLengths(law: LengthLaw, units: number, seed: number): Ordere
   return { units: iterations.length, iterations, given: false };
 }
 
-/** If there are more than `MAX_ENTRIES` lengths, each entry bundles neighbouring units. */
 export function bundleLengths<Lengths extends CompactNumbers>({
   units,
   iterations,
@@ -53,7 +52,6 @@ const laws = new WeakMap<CompactNumbers, { readonly units: number; readonly law:
 export const keepLawOfUnits = ({ iterations }: CompactOrder, units: number, law: LengthLaw): void =>
   void laws.set(iterations, { units, law });
 
-/** Returns the law of `units` units in a given order: the first lengths, or all lengths with repetitions. */
 export function makeUnitLaw(label: string, { iterations }: CompactOrder, units: number): LengthLaw {
   const known = laws.get(iterations);
   if (known?.units === units && known.law.label === label) return known.law;

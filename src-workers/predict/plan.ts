@@ -12,8 +12,8 @@ export interface SweepPlan {
   readonly law: LengthLaw;
   readonly units: number;
   /**
-   * The lengths of the workload or, for CPUs, lengths drawn from its law. They are in shared memory. `null` if there
-   * are none, or if designs are only checked for validity.
+   * The lengths of the workload or, for CPUs, lengths drawn from its law. `null` if there are none, or if designs are
+   * only checked for validity.
    */
   readonly ordered: CompactOrder | null;
   /** Units of a row, if the units form an image or a grid. */

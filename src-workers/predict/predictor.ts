@@ -22,7 +22,7 @@ import type { Allowed, Caches, Predictor } from './tables.ts';
 
 const PACE_MS = 0.005;
 const ROUND_COST_MS = 0.02;
-/** If the longest unit is less probably than this on one side of a gap between lengths, that side is ruled out. */
+/** A side of a gap between lengths is ruled out if the longest unit is there with a smaller probability. */
 const OPEN_PROBABILITY = 1e-3;
 
 /** @param caches caches of another predictor whose plan has the same units (see `Predictor`) */
@@ -114,7 +114,7 @@ function makePredictor(
   return predictor;
 }
 
-/** Returns the predictor for u threads per unit. If units are dealt, each thread gets ⌈length / u⌉ iterations. */
+/** Returns the predictor for u threads per unit. If iterations are dealt, each thread gets ⌈length / u⌉. */
 export function getDealtPredictor(predictor: Predictor, threadsAt: number): Predictor {
   const { dealt, caches, allowed, isClass } = predictor;
   const threads = predictor.plan.axes.threadsPerUnit[threadsAt];
@@ -135,7 +135,7 @@ export function getDealtPredictor(predictor: Predictor, threadsAt: number): Pred
   });
 }
 
-/** Returns the predictor for blocks that take units by tiles; the same predictor if the units have no order. */
+/** Returns the predictor for blocks that take units by tiles; the same one if units have no order or rows. */
 export function getTiledPredictor(predictor: Predictor, tile: Tile): Predictor {
   const { plan, tiled, caches, shapes, cpuLoads } = predictor;
   const given = getGivenOrder(plan);
@@ -165,7 +165,6 @@ const getLaneOrder = createOwnedCache<CompactNumbers, number, CompactNumbers>(
   ({ byteLength }) => ORDER_BYTES + byteLength,
 );
 
-/** Returns the pipeline parameters of the plan's kernel on a device, measured ones if the study has them. */
 export function preparePipeline(
   plan: SweepPlan,
   device: GpuDevice,

@@ -16,25 +16,24 @@ import type { CycleTable, Schedulers } from './time/cycles.ts';
 import type { BlockLaw } from './time/law.ts';
 import type { Residency } from './time/residency.ts';
 
-/** Tables of one plan in one worker. Designs compute them on demand, and all later designs share them. */
+/** Tables of one plan in one worker. All designs share them. */
 export interface Predictor {
   readonly plan: SweepPlan;
   readonly implementations: readonly Predictor[];
   /** Whether the implementation supports each value of the axes that it may restrict; `null` if it supports all. */
   readonly allowed: Allowed | null;
-  /** Number of values of each axis, in AXIS_ORDER. */
   readonly counts: readonly number[];
   readonly balancing: readonly Balancing[];
   /** The shapes of each device: for a GPU by threads per unit, register cap, then block size; for a CPU by launch. */
   readonly shapes: readonly (readonly Shape[])[];
   /** Mean iterations of a lane if iterations are dealt to lanes, otherwise of a unit. */
   readonly meanLength: number;
-  /** Mean length of the workload's own units, iterations. */
+  /** Mean length before iterations are dealt to lanes. */
   readonly elements: number;
   readonly dealt: Map<number, Predictor>;
   readonly tiled: Map<string, Predictor>;
   readonly paces: Paces;
-  /** E[longest of all units] for independent units, iterations. No launch of whole units ends earlier. */
+  /** E[longest of all units] for independent units, iterations. */
   readonly longestLength: number;
   readonly longestGiven: number;
   /** Widest gap between neighbouring lengths, iterations, on either side of which the longest unit may lie. */
@@ -43,7 +42,6 @@ export interface Predictor {
   readonly paddedLaws: Map<number, LengthLaw>;
   readonly isClass: boolean;
   readonly classes: Map<MixedBalancing, (readonly UnitClass[] | undefined)[]>;
-  /** The orders in which groups fetch ordered units, by units per fetch and slots of a group. */
   readonly fetchedOrders: Map<number, FetchedOrder>;
   readonly stackFactors: Map<number, number>;
   readonly laws: readonly LawCaches[];
@@ -76,7 +74,7 @@ export interface Pace {
   readonly aloneCycles: AloneCycles;
   /** Cycles to issue one iteration of a thread group. */
   readonly stepIssueCycles: number;
-  /** Cycles to issue a mean round of a thread group; `null` if a launch consists of iterations only. */
+  /** Cycles to issue a mean round of a thread group; `null` if there are no phases and no traffic. */
   readonly roundIssueCycles: number | null;
   /** Cycles to move the data of a mean round of a thread group. */
   readonly transferCycles: number;
@@ -110,12 +108,10 @@ export interface RoundCost {
   readonly getCycles: (schedulers: number) => CycleTable;
 }
 
-/** A part of a round. Memory takes `transferCycles` for its data. */
 export interface RoundPart extends Demand {
   readonly transferCycles: number;
 }
 
-/** Designs share tables if their kernel consists of iterations only. */
 export interface Paces {
   readonly hasNoPhases: boolean;
   readonly combines: boolean;
@@ -143,7 +139,6 @@ export interface Caches {
   shared: SharedByCaps | null;
   readonly dealt: Map<number, Caches>;
   readonly tiled: Map<string, Caches>;
-  /** Caches for the units of a class, by its threads per unit and the lengths of its units. */
   readonly classes: Map<string, Caches>;
 }
 
@@ -177,20 +172,19 @@ export interface SharedByCaps {
   /** The register cap changes this value only if lanes fetch. */
   readonly meanUnitsPerThread: number;
   readonly depths: DepthOfDesign;
-  /** The register cap changes this value only through the residency. */
   readonly setupIterations: number;
   readonly overheadIterations: number;
   readonly balancingMs: number;
 }
 
-/** The depth laws of a design. Several designs share the laws, and each has its own means and factors. */
+/** The depth laws of a design and its factors. Several designs may share the laws. */
 export interface DepthOfDesign {
   readonly means: DepthMeans;
   /** Mean units per slot of the design divided by the mean for which `means` was computed. */
   readonly scale: number;
   /** The law of the blocks; `null` if their units are listed in a given order. */
   readonly laws: DepthLaws | null;
-  /** The law of the blocks whose slots have one unit less; `null` if all blocks have the same number of units. */
+  /** The law of the blocks whose slots have one unit less; `null` if they have no law of their own. */
   readonly shorter: DepthLaws | null;
   readonly fullerBlocks: number;
   /** Mean units per slot of the design divided by the mean for which the time was computed. */

@@ -10,7 +10,7 @@ import { phaseDemand as derivedDemand, type Demand } from '../../models/pipeline
  */
 const WIDE_COMBINE: Phase = { instructions: 15, dependentExchanges: 4 };
 
-/** The time of an iteration of a lane that shares its unit, divided by the time of a thread with a whole unit. */
+/** The time of an iteration of a lane that shares its unit, divided by that of a thread with a whole unit. */
 export function computeStepFactor(
   { sharing, serialFraction, cooperationCost }: KernelProfile,
   threadsPerUnit: number,
@@ -30,12 +30,10 @@ export const times = ({ latencyCycles, issueCycles }: Demand, count: number): De
 interface Circumstances {
   /** Mean latency of the loads that start a unit, divided by the latency of device memory, 0…1. */
   readonly loadLatency?: number;
-  /** Number of loads at the start of a unit that are counted elsewhere. */
   readonly loadsElsewhere?: number;
   /** Measured demand divided by derived demand. */
   readonly off?: Demand;
 }
-/** No correction, for phases whose demand is only derived. */
 export const SAME: Demand = { latencyCycles: 1, issueCycles: 1 };
 
 export function computePhaseDemands(

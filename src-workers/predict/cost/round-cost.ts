@@ -41,7 +41,7 @@ export function makeRoundCost(candidate: GpuCandidate, rounds: number, threads: 
   const isBound = isFamily && isSingle;
   const { iterations, starts } = isBound ? { iterations: predictor.meanLength, starts: 1 } : mean;
   const loss = isBound ? Infinity : iterations / predictor.meanLength;
-  // Measured issue cycles contain the traffic, so the bytes only scale them. Derived ones get it as `transferCycles`.
+  // Measured issue cycles contain the traffic, and bytes only scale them. Otherwise, `transferCycles` has the traffic.
   const cap = plan.axes.registerCap[candidate.capAt];
   const plain = preparePipeline(plan, device, cap, isMeasured ? shape.bytesPerIteration : 0);
   const { step, bytes, aloneCycles } = computeStep(candidate, plain, threads, loss);
@@ -149,7 +149,7 @@ function compareToDerived({ kernel, pipeline }: SweepPlan, device: GpuDevice): D
   };
 }
 
-/** Computes the bytes per cycle of a multiprocessor, times the thread groups that share the bytes of a work group. */
+/** Computes the bytes per cycle of a multiprocessor, times the number of thread groups of a work group. */
 function computeBytesPerCycle({ device, shape, workingBlocks }: GpuCandidate, isFamily: boolean): number {
   const evenly = (device.achievedBandwidthFraction ?? ACHIEVED_BANDWIDTH) * bytesPerMultiprocessorCycle(device);
   const busy = isFamily ? 1 : Math.min(1, workingBlocks / device.multiprocessors);

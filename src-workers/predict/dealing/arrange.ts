@@ -11,7 +11,6 @@ import type { GivenBalancing, GivenOrder } from './given.ts';
 /** Maximum number of units that are arranged, or the number of lengths if that is larger. They represent all units. */
 const GIVEN_UNITS = 2 ** 18;
 
-/** Key: units, balancing and, for best buckets, the group size. All devices, kernels and setups share an order. */
 const getKnownOrder = createOwnedCache<CompactNumbers, string, GivenOrder>(threadBudget, ORDER_MS, sizeOfOrder);
 
 /** Returns the bytes of an order, with the longest units of groups of 2, 4, 8 … units, which launches compute later. */
@@ -154,7 +153,6 @@ function placeInBuckets(
   return out;
 }
 
-/** If the lengths repeat as a whole, they are sorted only once. */
 function sortRepeats(own: CompactNumbers, repeated: CompactNumbers): CompactNumbers {
   const repeats = repeated.length / own.length;
   if (!Number.isInteger(repeats) || repeats === 1) return repeated.slice().sort();

@@ -29,7 +29,6 @@ export function listBlocks(depths: Float64Array, groupsPerBlock: number): Listed
   return { groupsPerBlock: W, depths, means, lives };
 }
 
-/** @param order block numbers in the order of dispatch; `null` for ascending numbers */
 export function placeBlocks(depths: Float64Array, groupsPerBlock: number, order: Int32Array | null): PlacedBlocks {
   const blocks = listBlocks(depths, groupsPerBlock);
   return { ...blocks, order: order ?? Int32Array.from(blocks.means, (_, b) => b) };

@@ -28,7 +28,7 @@ export interface Dealing {
 }
 
 export interface UnitOrder {
-  /** Returns the length of the unit at a position, iterations. A launch asks for each position once. */
+  /** Returns the length of the unit at a position, iterations. A simulation asks for each once. */
   lengthAt(position: number): number;
   readonly lengthsInto?: (out: Float64Array, position: number, count: number) => void;
   longestSum(first: number, count: number, stride: number): number;
@@ -50,13 +50,12 @@ export function sumLongest(
   return sum;
 }
 
-/** The work of each lane so far, and the iterations at which lanes start a unit. */
 export interface DealingScratch {
   readonly lanes: Float64Array;
   /** For the first lane of each class of equal lanes, the end of the class. */
   readonly classEnds: Int32Array;
   readonly round: Float64Array;
-  /** For each small whole iteration, the last group in which a lane started there. */
+  /** For each iteration below `SMALL_STARTS`, the last group that starts a unit there. */
   readonly smallStarts: Int32Array;
   starts: Float64Array;
   /** The number of the group to which each entry of `starts` belongs. */

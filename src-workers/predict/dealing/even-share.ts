@@ -57,7 +57,6 @@ export function indexSharedUnits(balancing: EvenShareBalancing, lengths: Compact
   return { each, ends: compactNumbers(ends), items: sumRepeated(each, units), id: nextId++ };
 }
 
-/** The key has the number of units and the balancing. All devices, kernels and setups share an entry. */
 const getIndexedUnits = createOwnedCache<CompactNumbers, string, SharedUnits>(
   threadBudget,
   ORDER_MS,
@@ -76,7 +75,6 @@ export function createShareScratch(itemsPerSlot: number): Uint8Array {
   return new Uint8Array(2 ** Math.ceil(Math.log2(Math.min(itemsPerSlot, MAX_MARKS))));
 }
 
-/** Computes the depth of a group whose slots take even shares, iterations; 0 for a group without items. */
 export function computeShareDepth(
   shared: SharedUnits,
   dealing: Dealing,
@@ -104,7 +102,7 @@ export function computeDepthOfStarts(
   return from >= items ? 0 : Math.min(itemsPerSlot, items - from) + setupIterations * starts + overheadIterations;
 }
 
-/** Counts the items of a share at which any lane of a group starts a unit; 0 for a group without items. */
+/** Counts the places in a share at which any lane of a group starts a unit; 0 for a group without items. */
 export function countGroupStarts(
   { each, ends, items }: SharedUnits,
   { unitsPerGroup: n, slotsPerBlock }: Dealing,

@@ -7,11 +7,10 @@ import type { FetchedOrder, FetchingGroup } from '../depth/fetched.ts';
 
 const PLAYED_UNITS = 2 ** 14;
 const MIN_PLAYED_GROUPS = 4;
-/** Maximum number of unfinished fetches that are examined when the units have run out. */
+/** At most about this many unfinished fetches are examined when the units have run out. */
 const LAST_LIVES = 2 ** 16;
 
 /**
- * Prepares the simulation of groups that fetch from an order.
  * @param fetch number of consecutive units that a lane fetches at once; with `group`, a group fetches one for each lane
  */
 export function readFetchedOrder(order: GivenOrder, fetch: number | 'group', unitsPerGroup: number): FetchedOrder {

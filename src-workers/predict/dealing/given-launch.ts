@@ -20,7 +20,7 @@ import { createRecentLaunches, createRecentStarts } from './recent.ts';
 
 /** A launch in a given order with up to this many groups is computed whole. A larger launch is sampled. */
 const MAX_GIVEN_GROUPS = 2 ** 17;
-/** Maximum number of lengths (or longest lengths of n units) that are read for a launch in a given order. */
+/** At most about this many lengths (or longest lengths of n units) are read for a launch in a given order. */
 const MAX_GIVEN_LOOKUPS = 2 ** 22;
 const MIN_GIVEN_ROUNDS = 64;
 /** Lengths that are read to count the setups of lanes out of step in a launch that is played in full. */
@@ -49,7 +49,7 @@ const getLanes = createScratch();
 const getSampledDepths = createScratch();
 
 export interface GivenLaunch {
-  /** Depth of each group, iterations, block by block. With `isSample`, the next sampled launch overwrites it. */
+  /** Depth of each group, iterations, block by block. With `isSample`, the next sampled launch may overwrite it. */
   readonly depths: Float64Array;
   /** Number of blocks of the launch that each sampled block represents; `null` if all weights are equal. */
   readonly weights: Float64Array | null;
@@ -90,7 +90,7 @@ export function computeGivenLaunch(
   };
 }
 
-/** Computes the blocks of a launch without setup. Designs that differ only in their setup share them. */
+/** Designs that differ only in their setup share these blocks. */
 function computePlainLaunch(order: GivenOrder, dealing: Dealing, meanLength: number, isSample: boolean): PlainLaunch {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, loop } = dealing;
   const { blocks, weights } = chooseBlocks(order, dealing, isSample);
@@ -245,7 +245,7 @@ export function computeShareLaunch(
 
 const recentStarts = createRecentStarts();
 
-/** Counts the starts of each group in these blocks. Launches that differ in their setup share the cached result. */
+/** Launches that differ only in their setup share the cached result. */
 function keepStarts(shared: SharedUnits, dealing: Dealing, itemsPerSlot: number, blocks: Int32Array): Float64Array {
   const { unitsPerGroup, groupsPerBlock: W, slotsPerBlock, gridBlocks } = dealing;
   const key = `${shared.id} ${unitsPerGroup} ${slotsPerBlock} ${gridBlocks} ${itemsPerSlot} ${blocks.length}`;
@@ -379,7 +379,6 @@ export function hasTrend(order: GivenOrder, { units, slotsPerBlock, gridBlocks }
   return deviates(parts, 0);
 }
 
-/** Computes the sums of the first 0, 1, 2 … stretches of `SUMMED_UNITS` values. The last sum includes all values. */
 function computeRunningSums(values: CompactNumbers): Float64Array {
   const sums = new Float64Array(Math.ceil(values.length / SUMMED_UNITS) + 1);
   let sum = 0;
@@ -396,7 +395,6 @@ function deviates(parts: Float64Array, chance: number): boolean {
   return addUp(parts.map((part) => (part - mean) ** 2)) / parts.length - chance > (TREND * mean) ** 2;
 }
 
-/** Whether groups run longer in some parts of the launch, by more than chance and `TREND` together allow. */
 export function areLongerInParts(depths: Float64Array, groupsPerBlock: number): boolean {
   const { means } = listBlocks(depths, groupsPerBlock);
   const each = Math.floor(means.length / TREND_PARTS);
@@ -424,7 +422,7 @@ function spreadBlocks(G: number, count: number, first = 0): Int32Array {
 /**
  * Picks rows of depths that represent all blocks, and sorts each row, the shortest depth first. Long and short blocks
  * take turns, so that long blocks are as frequent as in the launch.
- * @param mostGroups maximum number of groups of all rows together
+ * @param mostGroups approximate maximum number of groups
  */
 export function spreadRows({ depths, lives, groupsPerBlock: W }: ListedBlocks, mostGroups: number): Float64Array {
   const count = Math.min(lives.length, Math.max(MIN_GIVEN_BLOCKS, Math.ceil(mostGroups / W)));

@@ -34,7 +34,7 @@ export function startsAtRandom({ kind }: LockstepBalancing): boolean {
 
 export interface GivenOrder {
   readonly units: number;
-  /** Lengths of the first units, including padding. The other units repeat them. */
+  /** Lengths of the first units, including padding. If `part` is 1, the others repeat them. */
   readonly lengths: CompactNumbers;
   readonly work: CompactNumbers;
   /** Kept units divided by all units. Below 1 if buckets have too many units; some groups then represent all. */

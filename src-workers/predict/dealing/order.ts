@@ -4,9 +4,8 @@ import { getOrMake, kept, keptFor } from '../../numeric/kept.ts';
 import { arbitraryOrder } from '../../numeric/random.ts';
 import { sumLongest, type Dealing, type UnitOrder } from './deal.ts';
 
-/** Maximum number of lengths that are kept of a sorted order (see `SortedOrder`). */
 const ORDER_LENGTHS = 2 ** 18;
-/** Number of the longest units that are kept one by one if a sorted order does not keep every length. */
+/** Number of the longest units of a full sort that are kept one by one if not all lengths are kept. */
 const LONGEST_UNITS = 4096;
 
 /**
@@ -31,7 +30,7 @@ export interface SortedOrder {
 
 export interface PlainSample {
   readonly blocks: Int32Array;
-  /** Number of blocks of the launch that each row represents; `null` if the rows are all blocks, in their order. */
+  /** Number of blocks of the launch that each of `blocks` represents; `null` if these are all blocks, in order. */
   readonly weights: Float64Array | null;
   /** Iterations of each group without setup, block by block. Groups that are not computed have 0. */
   readonly depths: Float64Array;
@@ -41,14 +40,13 @@ export interface PlainSample {
 
 export interface SortedReader extends UnitOrder {
   readonly window: number;
-  /** Mean depth of the launch's groups, with one setup per round; NaN if groups cross the ends of windows. */
+  /** Mean depth of the launch's groups, with one setup per round; NaN if it is not known. */
   meanDepth(dealing: Dealing): number;
   /** Whether one window contains all units. Depths then rise steadily from slot to slot. */
   readonly steady: boolean;
   readonly id: number;
 }
 
-/** Sorted orders of each law, by number of units and window size. They do not depend on device, kernel or setup. */
 const sortedBefore = new WeakMap<LengthLaw, Map<string, SortedOrder>>();
 /** Number of kept orders: enough for all windows of a study at a few numbers of units. */
 const MAX_ORDERS = 8;

@@ -189,7 +189,6 @@ function samplePlainly(
   });
 }
 
-/** Counts, for each group of the listed blocks, the iterations in which any of its lanes starts a unit. */
 function countStarts(order: SortedReader, dealing: Dealing, blocks: Int32Array): Float64Array {
   const { groupsPerBlock: W } = dealing;
   const counts = new Float64Array(blocks.length * W);
@@ -223,7 +222,7 @@ export function findFewestStarts(order: SortedReader, dealing: Dealing): number 
   return findSureTotal(starts, groups);
 }
 
-/** In a steady order the depths between computed groups lie on a line, except where the last round ends. */
+/** In a steady order depths between computed groups nearly lie on a line, except where the last round ends. */
 function findStrides(
   { steady }: SortedReader,
   { units, slotsPerBlock, gridBlocks, groupsPerBlock: W }: Dealing,

@@ -22,13 +22,12 @@ export function countRows(lengths: number, units: number, width: number): number
   return Math.ceil(Math.min(lengths, units) / width);
 }
 
-/** The key has the number of units, the row width and the tile. All devices, kernels and setups share an entry. */
 const getTiledUnits = createOwnedCache<CompactNumbers, string, TiledUnits>(
   threadBudget,
   ORDER_MS,
   ({ lengths, law }) => ORDER_BYTES + lengths.byteLength + law.support.byteLength + law.probability.byteLength,
 );
-/** Lengths that all kept orders of tiles may have together (64 MB). */
+/** Lengths in all kept orders of tiles (64 MB). Two are always kept. */
 const MAX_NUMBERS = 2 ** 23;
 
 export function countMostTiles(lengths: number): number {
@@ -36,7 +35,7 @@ export function countMostTiles(lengths: number): number {
 }
 
 /**
- * Returns the units of `lengths` in the order of tiles. Of a last image that is not full, the first tiles are taken.
+ * Returns the units of `lengths` in the order of tiles. If the last image is not full, it has only its first tiles.
  * @param law law of `units` units
  * @param width units of a row, ≥ 1
  */

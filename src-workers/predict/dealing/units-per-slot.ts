@@ -54,7 +54,6 @@ export function tabulateRounds(meanUnits: number): TabulatedUnits {
   return { units, scale: meanUnits / units, key: Math.round(units * BUCKET_STEPS_PER_OCTAVE) };
 }
 
-/** Tabulates units per slot that are fetched; not necessarily a whole number. */
 export function tabulateFetches(meanUnits: number): TabulatedUnits {
   // A slot that has units has at least one, even if the mean over the slots is below one.
   const key = Math.max(0, Math.round(Math.log2(meanUnits) * FETCHED_STEPS_PER_OCTAVE));

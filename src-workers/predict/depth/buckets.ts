@@ -1,7 +1,6 @@
 import { computeMasses, type DiscreteLaw } from './discrete-law.ts';
 
 export interface Bucket {
-  /** Share of all units, 0…1; the shares of all buckets add up to 1. */
   readonly share: number;
   readonly law: DiscreteLaw;
 }
@@ -133,7 +132,6 @@ function normaliseBuckets(buckets: readonly Bucket[]): Bucket[] {
 /** A range of slots that take the same numbers of units from each bucket. `weight` is its share of all slots. */
 export interface RoundPattern {
   readonly weight: number;
-  /** Units from each bucket; their sum is the number of rounds of these slots. */
   readonly counts: readonly number[];
 }
 

@@ -16,7 +16,7 @@ const LARGEST_SKEWNESS = 4;
 const LOWEST_CUBE_BASE = 1e-4;
 /** −ln of the probability that a sum lies beyond one end of its window. Chosen: e⁻²³ is 1e-10, as for depths. */
 const WINDOW_INFORMATION = 23;
-/** The search for a window ends once a step leaves more than this fraction of the window. Chosen: this saves time. */
+/** The search for a window ends once a step leaves more than this fraction of the window. */
 const WORTHWHILE_WINDOW = 0.99;
 
 /** `values` strictly increase, and `survival[i]` = P(X > values[i]), so the last entry is 0. */
@@ -244,7 +244,7 @@ export function makeSumTerm(law: DiscreteLaw): SumTerm {
 
 /**
  * Returns the law of the sum of independent draws, `counts[i]` from `terms[i]`. A sum of many terms is approximated by
- * a Pearson III law with the right mean, variance and skewness (Wilson, Hilferty 1931, doi:10.1073/pnas.17.12.684).
+ * a Pearson III law fitted to its mean, variance and skewness (Wilson, Hilferty 1931, doi:10.1073/pnas.17.12.684).
  * Other sums are exact to rounding if their lattice fits `TRANSFORM_POINTS`; otherwise only the mean is exact.
  */
 export function addLaws(terms: readonly SumTerm[], counts: readonly number[]): DiscreteLaw {
@@ -532,7 +532,7 @@ function boundTail(terms: readonly SumTerm[], counts: readonly number[], sign: 1
     }
     return information / 2 ** (halves / 2);
   };
-  // The first exponent is optimal for a normal law. Above the second, only a draw's largest deviation matters.
+  // √(…) is the best exponent for a normal law. Above 32 / longest, only the largest deviation matters.
   const normal = Math.min(Math.sqrt((2 * WINDOW_INFORMATION) / variance), 32 / longest);
   let halves = Math.round(2 * Math.log2(normal));
   let reach = reachAt(halves);

@@ -21,8 +21,7 @@ const DAMPED_SPECTRUM = 1e-7;
 /**
  * Computes the number of iterations of a work group in which any lane starts a unit, if every lane starts its next unit
  * as soon as its last one ends. A lane starts round j + 1 after the sum S_j of j lengths. With a(t) = Σ_{j<m} P(S_j =
- * t), none of the n lanes starts a unit at iteration t with probability (1 − a(t))ⁿ. This is exact for m units of
- * independent lengths.
+ * t), none of the n lanes starts a unit at iteration t with probability (1 − a(t))ⁿ.
  * @param sizes numbers of lanes n ≥ 1, ascending; each gets a result
  * @param rounds m ≥ 1, whole: units per lane
  * @returns for each n, a number between 1 and n·m, and the part of it that the last round adds

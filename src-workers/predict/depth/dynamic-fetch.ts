@@ -58,7 +58,7 @@ export class Renewals {
   }
 }
 
-/** Prepares the renewal process of one lane. This takes long, so callers keep the result for each law. */
+/** Prepares the renewals of one lane; `null` if all units are empty. This takes long, so callers keep it. */
 export function prepareRenewals(law: DiscreteLaw): Renewals | null {
   const { values } = law;
   const largest = values[values.length - 1];

@@ -17,8 +17,7 @@ import { LARGEST_WINDOW_UNITS, MAX_POINTS } from '../constants.ts';
 const KEPT_DEPTH_NUMBERS = 2 ** 21;
 
 /**
- * Makes the law of the depth of work groups of `n` units, for one balancing (README.md, Depth). In round j of m, every
- * slot takes the unit j·slots places after its first in the order of the balancing (a grid-stride loop).
+ * Makes the law of the depth of work groups of `n` units, for one balancing (README.md, Depth).
  *
  * `values`, `meanDepth` and `meanWork` contain the setup. A nested loop runs it once per round; a flattened loop or
  * dynamic fetch runs it whenever a lane starts a unit, since the other lanes wait. `meanLoss` and `aggregateLoss` are
@@ -53,7 +52,7 @@ export function makeGroupDepthLaw(
   const { model, meanDepth: pureDepth } = plain;
   const pureWork = prepared.cumulants.mean * unitsPerThread;
   const setupDepth = setup === 0 ? 0 : setup * (played?.starts ?? (plain.unitStarts ??= countUnitStarts(group)));
-  // A group is never shorter than its mean unit, so only rounding errors could make the loss less than 1.
+  // A group is never shorter than the mean of its lanes, so only rounding could make the loss less than 1.
   const aggregateLoss = pureWork > 0 ? Math.max(1, pureDepth / pureWork) : 1;
   let meanLoss: number | undefined;
   let values: Float64Array | undefined;
@@ -116,7 +115,6 @@ function makePlainDepth(model: DepthModel): PlainDepth {
 
 const getDepthsOf = keptWith((_law: PreparedLaw) => ({ depths: new Map<string, PlainDepth>(), numbers: 0 }));
 
-/** Designs that differ only in their setup share the cached depths. */
 function getPlainDepth(group: WorkGroup, poolGroups: number): PlainDepth {
   const { prepared, n, balancing, loop, rounds } = group;
   const cache = getDepthsOf(prepared);
@@ -229,7 +227,7 @@ function makeWindowModel(prepared: PreparedLaw, window: SortedWindow): DepthMode
   };
 }
 
-/** Makes the law of a full sort for one unit per slot. Lanes of a group, and groups of a block, are equally long. */
+/** Makes the law of a full sort for one unit per slot, as if all groups of a block were equally long. */
 function makeSortedModel({ law }: PreparedLaw): DepthModel {
   return { values: law.values, numbers: 0, survivalInto: (out) => out.set(law.survival) };
 }

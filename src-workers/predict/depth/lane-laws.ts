@@ -27,7 +27,7 @@ import { LARGEST_WINDOW_UNITS } from '../constants.ts';
 
 /** Maximum number of cached laws of flattened lanes. With many buckets, each takes some hundred kilobytes. */
 const KEPT_LANE_LAWS = 96;
-/** Atoms to which a lane's sum is reduced for its mean loss, which then has three correct digits. */
+/** Points of the law of a lane's sum for its mean loss, which then has three correct digits. */
 const LOSS_POINTS = 192;
 /** Maximum size of the terms left out of a mean loss by moments. Errors were below twice this in all laws tried. */
 const LARGEST_MOMENT_TERM = 1e-4;
@@ -41,7 +41,6 @@ export interface WeightedLaw {
 export interface LaneLaws {
   readonly parts: readonly WeightedLaw[];
   readonly values: Float64Array;
-  /** Mean losses of groups of n such lanes, by n, as far as they have been computed. */
   readonly losses: Map<number, number>;
   readonly sizes: readonly number[];
 }
@@ -91,7 +90,7 @@ export function makeWindow(units: number, n: number): SortedWindow {
   return { n, units: n * Math.max(1, Math.ceil(units / n)) };
 }
 
-/** Swatman's mean loss: of one round for a nested loop (without `sums`), and of the whole sums otherwise. */
+/** Swatman's mean loss: of one round for a nested loop, of all rounds together otherwise. */
 export function computeMeanLoss(
   { prepared, n, balancing, rounds }: WorkGroup,
   aggregateLoss: number,

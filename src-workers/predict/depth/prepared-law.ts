@@ -77,7 +77,7 @@ export function getBuckets(prepared: PreparedLaw, n: number, balancing: WholeUni
   }
 }
 
-/** Lists each bucket's share of the units, and its shortest and longest length; the shortest bucket first. */
+/** The shortest bucket comes first. */
 export function listBucketRanges(
   law: LengthLaw,
   n: number,

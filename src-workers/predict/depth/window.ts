@@ -17,7 +17,6 @@ export interface SortedWindow {
 export interface WindowActivity {
   /** P(a block is active). */
   block: number;
-  /** Mean share of the groups that are active. */
   group: number;
   /** P(two different groups of a block are both active). */
   pair: number;
@@ -59,8 +58,7 @@ export function computeWindowActivity({ units, n }: SortedWindow, groups: number
     const all = sumTo(perWindow);
     let blocks = 0;
     let pairs = 0;
-    // Blocks that start at `inside` or before lie inside one window. Groups up to `ended` have all ended, and groups
-    // beyond `open` are all active.
+    // Blocks that start at `inside` or before lie inside one window.
     const inside = perWindow - groups;
     const from = Math.max(0, Math.ceil((ended + 1 - groups) / stride) * stride);
     let start = from;
@@ -146,7 +144,7 @@ function computeLogarithmicMean(a: number, b: number): number {
   return (a - b) / Math.log(a / b);
 }
 
-/** Mean of E[longest]/E[mean length] over the groups: the mean loss for large windows (least exact at M = 4n). */
+/** Mean of E[longest]/E[mean length] over groups: the mean loss for large windows (least exact for 4n units). */
 export function computeWindowMeanLoss(law: DiscreteLaw, window: SortedWindow): number {
   const { units, n } = window;
   const perWindow = units / n;

@@ -50,7 +50,6 @@ export interface Candidate {
   /** Mean number of units of a slot in a working block. */
   meanUnitsPerThread: number;
   itemsPerSlot: number;
-  /** The launch of each class of a mixed design; `null` for any other design. */
   classes: readonly ClassCandidate[] | null;
   pace: Pace | null;
 }
@@ -95,7 +94,6 @@ function violates({ plan }: Predictor, candidate: Candidate, except?: ReadonlySe
   return false;
 }
 
-/** `null` if the device has no such quantity. */
 function quantityOf(quantity: Quantity, { axes, kernel }: SweepPlan, candidate: Candidate): number | null {
   const { device, shape } = candidate;
   switch (quantity) {
@@ -142,11 +140,10 @@ function findOwnPredictor(whole: Predictor, positions: Int32Array): Predictor {
   );
 }
 
-/** `null` if a block is one row, the balancing moves units, or the tile is not whole or does not fit the image. */
+/** `null` if a block is one row, there is a balancing, or the tile is not whole or does not fit the image. */
 function findTile({ plan, balancing }: Predictor, positions: Int32Array): Tile | null {
   const { axes, width, units, ordered } = plan;
   const blockWidth = getBlockWidth(axes, positions[AXIS.blockWidth]);
-  // Only the balancing `none` keeps units in their places: a slot that fetches takes the next unit.
   if (blockWidth === null || width === undefined || balancing[positions[AXIS.balancing]].kind !== 'none') return null;
   const tile = {
     width: blockWidth / axes.threadsPerUnit[positions[AXIS.threadsPerUnit]],
@@ -157,7 +154,6 @@ function findTile({ plan, balancing }: Predictor, positions: Int32Array): Tile |
   return fits && Number.isInteger(tile.width) && Number.isInteger(tile.height) ? tile : null;
 }
 
-/** Fills `candidate` from positions on the axes, with its invalid reason if it has one. */
 export function examine(whole: Predictor, positions: Int32Array, candidate: Candidate): void {
   countStep();
   examineOwn(findOwnPredictor(whole, positions), positions, candidate);
@@ -228,7 +224,6 @@ function examineShape(predictor: Predictor, positions: Int32Array, candidate: Ca
     candidate.unitsPerGroup = Math.max(1, Math.min(device.threadGroupWidth, blockThreads) / threadsPerUnit);
 }
 
-/** The code of the reason that makes every launch on a GPU invalid; 0 if there is none. */
 function findInvalidShape(
   predictor: Predictor,
   positions: Int32Array,

@@ -46,7 +46,7 @@ function makeClasses(
   });
 }
 
-/** Makes the plan of the units of one class, in their given order; `null` if the class is empty. */
+/** `null` if the class is empty. */
 function makeClassPlan(
   plan: SweepPlan,
   threads: LengthClass['threads'],
@@ -202,7 +202,6 @@ function listPowersOfTwo(most: number): number[] {
   return Array.from({ length: Math.floor(Math.log2(most)) + 1 }, (_, at) => 2 ** at);
 }
 
-/** Cuts the masses into about `most` equal parts, with more cuts in the tail. */
 function chooseEvenCuts(masses: Float64Array, most: number): readonly number[] {
   if (masses.length <= most) return Array.from({ length: masses.length + 1 }, (_, at) => at);
   const cuts = [0];

@@ -12,13 +12,11 @@ export interface Schedulers {
   readonly issueShare: number;
 }
 
-/** A multiprocessor whose groups all compete with each other. */
 export const ONE_SCHEDULER: Schedulers = { count: 1, issueShare: 0 };
 
 /**
- * Returns the number of groups w for which t(w) is the pace of one scheduler: the mean of q times its own groups,
- * weighted by the share of issue, and all groups of the multiprocessor, weighted by the share of traffic. With at most
- * q groups, each has a scheduler to itself and waits for no other group.
+ * Returns the w for which t(w) is the pace of one scheduler: α·q·own + (1 − α)·all, where α is the share of issue. With
+ * at most q groups, each has a scheduler to itself and waits for no other group.
  */
 export function countCompeting(own: number, all: number, { count, issueShare }: Schedulers): number {
   if (own <= 1 && all <= count) return all;

@@ -14,9 +14,9 @@ import { computeWindowSteps } from '../depth/window.ts';
 import { readSorted, type SortedOrder } from '../dealing/order.ts';
 import { computeAllBlocks, canListBlocks, sampleBlocks } from '../dealing/sample.ts';
 
-/** Launches in a given order up to this many groups are always played block by block (half as many if flattened). */
+/** If blocks start in a given order, launches up to this many groups are always played (half if flattened). */
 const PLAYED_GROUPS = 2 ** 13;
-/** A wave of sorted or bucketed units is averaged over this many block orders: one and its reverse. */
+/** Block orders over which a wave of fully sorted or bucketed units is averaged: one and its reverse. */
 const BLOCK_ORDERS = 2;
 
 export type SortedBalancing = Extract<WholeUnitBalancing, { kind: 'window-sort' | 'full-sort' }>;
@@ -29,14 +29,14 @@ export function countWindowUnits(balancing: SortedBalancing, units: number): num
   return balancing.kind === 'window-sort' ? Math.min(balancing.units, units) : units;
 }
 
-/** A launch with listed units: all its blocks, or a sample. The device has no influence except on this choice. */
+/** A launch with listed units: all its blocks, or their law. The device has no influence except on this choice. */
 export interface DealtLaunch {
   readonly groupsPerBlock: number;
   /** All blocks in one or two equally likely orders of their starts; empty for a law and for `inOrder`. */
   readonly placed: readonly PlacedBlocks[];
   /** Listed blocks that start in a given order; otherwise `null`. */
   readonly inOrder: ListedBlocks | null;
-  /** As in `GivenLaunch`; `null` for sorted units, whose law has the means. */
+  /** As in `GivenLaunch`; `null` from `computeSortedLaunch`. */
   readonly means: DepthMeans | null;
   /** Survival functions of the blocks' lives; `null` until `makeDealtBlockLaw` makes them for listed blocks. */
   steps: StepLaws | null;
@@ -73,7 +73,7 @@ export function computeSortedLaunch(
   return { ...UNORDERED, groupsPerBlock, placed, size: depths.length + placed.length * 2 * gridBlocks };
 }
 
-/** Each slot has at most one unit, and no group crosses a window's end. A sample would miss the longest blocks. */
+/** Whether each slot has at most one unit, and no group crosses a window's end. */
 function hasWindowLaw(
   { window, units }: SortedOrder,
   { unitsPerGroup: n, slotsPerBlock, gridBlocks }: Dealing,

@@ -33,12 +33,12 @@ const ALIGNMENT_POWER = 8;
 const IMPOSSIBLE_LOG = 25;
 /** An event is taken as certain if the logarithm of its odds is at least this (a probability of 1 − 1e-9). */
 const ALL_BUT_CERTAIN = 20.7;
-/** Below this probability that any block of the device is active, two blocks are assumed never to be active at once. */
+/** If the probability that any block of the device is active is below this, at most one is assumed active. */
 const AT_MOST_ONE_ACTIVE = 1e-2;
 
 /** Blocks of a launch. How long each one is active is certain, but its start is random. */
 export interface ExactLives {
-  /** Activity of a block from its start, on the cells of the profiles. */
+  /** Activity of a block from its start, with the cells of `profile`. */
   readonly fresh: ActivityProfile;
   readonly gridBlocks: number;
 }

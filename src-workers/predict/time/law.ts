@@ -78,7 +78,7 @@ export interface Dispatch {
   readonly phases: Float64Array;
   /** In each later cell, the sums over a slot's earlier blocks of P(block), P(group) and P(two groups) active. */
   readonly left: Float64Array;
-  /** `left` as a profile, with the blocks that start at the dispatch itself (`startedThere` per slot). */
+  /** Profile of `left` plus the blocks that start at the dispatch itself (`startedThere` per slot). */
   readonly profile: ActivityProfile;
   startedThere: number;
 }

@@ -13,13 +13,13 @@ const RESIDUAL_LIVES = 12;
 const SHORTEST_PHASE_MEMORY = 3;
 /** Maximum number of waves that are followed one by one. Fitted on 500 random designs. */
 const LONGEST_PHASE_MEMORY = 48;
-/** Minimum number of grid points per mean life of a block. If lives vary little, a step is their standard deviation. */
+/** Bounds of the grid points per mean life of a block. Between them, a step is the standard deviation of lives. */
 const POINTS_PER_BLOCK = 8;
 const MAX_POINTS_PER_BLOCK = 20;
 const SAMPLES_PER_BLOCK = 4;
-/** Blocks of neighbouring ages are added as one if a slot has at most this number of them on average. */
+/** Blocks of neighbouring ages get one age if a slot has at most this many active ones on average. */
 const LUMP_ACTIVITY = 0.25;
-/** Maximum difference of the ages that are added as one, as a fraction of the oldest age. */
+/** Maximum difference of the ages that become one, as a fraction of the oldest age. */
 const LUMP_SPAN = 0.4;
 
 /** Iterations, mean and variance of a slot's active groups, and `APART` times the mean. */

@@ -22,7 +22,6 @@ export interface Wave {
   readonly multiprocessors: number;
 }
 
-/** Whether all groups end with their block, and all blocks live equally long. */
 export function hasEqualBlocks({ residency: { block } }: Wave): boolean {
   return block.blockDeviation <= 1e-7 * block.meanBlock && block.meanGroup >= (1 - 1e-9) * block.meanBlock;
 }
@@ -72,7 +71,6 @@ function computeMeanPair({ groupsPerBlock, meanPair, fresh: { data, cells } }: B
   return sum;
 }
 
-/** The last wave ends with the fullest scheduler. */
 export function computeEqualBlocksCycles({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, residentBlocks } = residency;
   const perMultiprocessor = Math.ceil(gridBlocks / multiprocessors);
@@ -200,7 +198,7 @@ export function computeManyWavesCycles(wave: Wave): number {
   return iterations * residency.stationaryCyclesPerIteration + waiting + residency.stationaryDrain;
 }
 
-/** Computes the mean and variance of a slot's active groups after a very long time, for all schedulers. */
+/** Computes mean and variance of a slot's active groups after a very long time, schedulers included. */
 function computeSlotActivity({ block, schedulers }: Residency): { active: number; variance: number } {
   const { meanBlock, meanGroup, meanPair, groupsPerBlock: W } = block;
   const active = (W * meanGroup) / meanBlock;
