@@ -20,7 +20,7 @@ export interface Launch {
   readonly groupsPerBlock: number;
   /** G, integer ≥ 0. */
   readonly gridBlocks: number;
-  /** t(w): cycles that one iteration of every active thread group takes together; index w = 0 … R·W_b, t(0) unused. */
+  /** t(w): cycles that one iteration of all active thread groups takes; index w = 0 … R·W_b or more, t(0) unused. */
   readonly cyclesPerIteration: Float64Array;
   /** If omitted, all groups of a multiprocessor compete with each other. */
   readonly schedulers?: Schedulers;
