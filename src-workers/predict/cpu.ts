@@ -42,7 +42,7 @@ export interface CpuPrediction {
   readonly loss: number;
 }
 
-/** A CPU design takes as long as its cores' memory traffic, by Langguth's staircase model. */
+/** A CPU design takes as long as its cores' memory traffic, by the staircase model (`models/contention`). */
 export function predictCpu(
   loads: CpuLoads,
   device: CpuDevice,

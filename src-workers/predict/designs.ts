@@ -93,7 +93,6 @@ function describeClass({ units, candidate }: ClassCandidate): DesignClass {
   };
 }
 
-/** A valid design in the form that the simulator needs: its launch and the cost of its cycles. */
 export interface PlayableDesign extends Omit<Dealing, 'units'> {
   readonly device: GpuDevice;
   readonly balancing: LockstepBalancing;

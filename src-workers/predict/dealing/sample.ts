@@ -56,8 +56,8 @@ type ChosenBlocks = Pick<PlainSample, 'blocks' | 'weights'>;
 
 /**
  * Samples the blocks of a launch. The sample contains the blocks with the longest unit of a window, if they are few.
- * For any other block, its longest units give an upper bound on its life that is quick to compute. The blocks with the
- * highest bounds are all kept; the other blocks are sampled in even steps.
+ * For candidates among the others, the longest units give an upper bound on the life that is quick to compute. The
+ * candidates with the highest bounds are all kept; the others are sampled in even steps.
  */
 export function sampleBlocks(order: SortedReader, dealing: Dealing): SampledBlocks {
   return addSetup(order, dealing, samplePlainly(order, dealing, 'some', chooseBlocks));

@@ -251,7 +251,6 @@ export function addLaws(terms: readonly SumTerm[], counts: readonly number[]): D
   return addLawsEach(terms, [counts])[0];
 }
 
-/** Like `addLaws` for several lists of counts, which share the transforms of the terms. */
 export function addLawsEach(terms: readonly SumTerm[], countLists: readonly (readonly number[])[]): DiscreteLaw[] {
   const laws = countLists.map((counts) => addSimply(terms, counts));
   const hard = countLists.filter((_, i) => laws[i] === null);

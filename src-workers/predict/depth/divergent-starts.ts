@@ -30,7 +30,6 @@ export function computeIndependentStarts(law: LengthLaw, sizes: readonly number[
   const { mean, standardDeviation } = moments(law);
   if (rounds === 1 || mean <= 1 || standardDeviation < IN_STEP_DEVIATION)
     return sizes.map(() => ({ starts: rounds, perRound: 1 }));
-  // After some rounds, each round adds as much as the round before it.
   let followed = Math.min(rounds, FOLLOWED_ROUNDS);
   while (followed > MIN_FOLLOWED_ROUNDS && computeReach([law], [followed]) > START_POINTS) followed -= 1;
   const [untilLast, all] = computeOrderedStarts([law], sizes, [[followed - 1], [followed]]);

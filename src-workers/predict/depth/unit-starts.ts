@@ -154,7 +154,6 @@ function getFetchedUnits(prepared: PreparedLaw, n: number): StartsOfRounds {
   return getFetchedStarts(prepared, () => prepared.source, n, 'units');
 }
 
-/** `name` identifies the law. */
 function getFetchedStarts(prepared: PreparedLaw, law: () => LengthLaw, n: number, name: string): StartsOfRounds {
   const sizes = listGroupSizes(n);
   const fetched = getShared(prepared, `fetched ${name} ${sizes.join()}`, () => computeFetchedStarts(law(), sizes));

@@ -3,7 +3,6 @@ import type { GridLaunch, Launch } from '../../domain/space.ts';
 export interface ResolvedLaunch {
   readonly gridBlocks: number;
   readonly unitsPerThread: number;
-  /** Mean number of units of a slot over the grid, at most `unitsPerThread`. */
   readonly meanUnitsPerThread: number;
   readonly everyBlockWorks: boolean;
 }

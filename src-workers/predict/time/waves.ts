@@ -62,7 +62,6 @@ function computeMeanUneven(residency: Residency): number {
   return (meanPair / meanBlock) * computeUnevenCyclesOfFull(residency);
 }
 
-/** The iterations in which two groups of a multiprocessor are both active. */
 function computeMeanPair({ groupsPerBlock, meanPair, fresh: { data, cells } }: BlockLaw): number {
   if (groupsPerBlock > 1) return meanPair;
   let sum = 0;
