@@ -1,7 +1,7 @@
 /**
- * What a prediction learned about its designs, in memory that all workers share. After an edit of an input, the part of a
- * time above its lower bound (`bound.ts`) stays nearly the same, so most designs that were far from the best need not be
- * predicted again.
+ * What a prediction learned about its designs, in memory that all workers share. After an edit of an input, the part of
+ * a time above its lower bound (`bound.ts`) stays nearly the same, so most designs that were far from the best need not
+ * be predicted again.
  */
 export interface KnownTimes {
   /** One entry per design; 0 if the design was not predicted. */
