@@ -4,7 +4,7 @@ export const CUDA_GROUP_WIDTH = 32;
 /** The limit since compute capability 2.0 (CUDA C++ Programming Guide, Compute Capabilities). */
 const CUDA_BLOCK_THREADS = 1024;
 
-/** The limits of a target; null if unknown. The device for which designs are predicted may allow more. */
+/** The limits of a target; null if unknown. */
 export interface Ability {
   readonly cores: number | null;
   readonly threadsPerUnit: number | null;
@@ -37,7 +37,6 @@ export function findAbility(backend: BenchBackend, device: MeasuringDevice | nul
     case 'cuda':
       return { ...anything, threadsPerUnit: CUDA_GROUP_WIDTH, blockThreads: CUDA_BLOCK_THREADS };
     case 'hip':
-      // The stand-in loop is compiled for the width of a CUDA thread group.
       return { ...anything, threadsPerUnit: CUDA_GROUP_WIDTH, blockThreads: CUDA_BLOCK_THREADS, registerCaps: false };
     case 'webgpu':
       return {
@@ -49,7 +48,7 @@ export function findAbility(backend: BenchBackend, device: MeasuringDevice | nul
         bestBuckets: device === null || device.threadGroupWidth !== null,
       };
     case 'program':
-      // A program reports a device only if it uses OpenCL, which cannot cap registers.
+      // Of these targets, only OpenCL is known in advance, and it cannot cap registers.
       return { ...anything, blockThreads: stated('maxWorkGroupSize'), registerCaps: device === null };
   }
 }

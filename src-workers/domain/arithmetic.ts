@@ -31,7 +31,7 @@ const OPERATORS: Readonly<Record<string, (a: number, b: number) => number>> = {
 const MAX_CHARACTERS = 200;
 const TOKEN = /\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)|\{(\w+)\}|([A-Za-z_]\w*)|([-+*/%(),]))/y;
 
-/** Parses arithmetic. Names may be in braces and must be `known`. A failure is `bad-input` and states the position. */
+/** Parses arithmetic. Names may be in braces and must be `known`. A failure is `bad-input`. */
 export function parseArithmetic(text: string, known: readonly string[]): Result<Arithmetic> {
   if (text.length > MAX_CHARACTERS) return badInput(`it has more than ${MAX_CHARACTERS} characters`);
   try {

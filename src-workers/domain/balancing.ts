@@ -1,7 +1,6 @@
 import type { Balancing, LengthClass } from './design.ts';
 import { ok, type Result, badInput } from './result.ts';
 
-/** With more buckets, the sorting passes cost more than the buckets can save. */
 const MAX_BUCKETS = 64;
 
 /** Each class needs a launch of its own. */
@@ -14,7 +13,7 @@ const FORMS =
 /** With more units per fetch, few slots have work at the end of a launch. */
 const MAX_FETCHED_UNITS = 4096;
 
-/** Largest window or slice, units. No device can sort more in one pass. */
+/** Largest window or slice, units. */
 const MAX_WINDOW_UNITS = 2 ** 31;
 
 /** Parses the text form, such as `window-sort(4096)`. The error is `bad-input` with the accepted forms. */

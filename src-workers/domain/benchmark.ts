@@ -23,7 +23,7 @@ export interface UnitLoopProfile extends Omit<SecondUnitLoopProfile, 'version'> 
   readonly combineInstructions: number;
 }
 
-/** A loop that only old measurements have. Each pass did several iterations, which were always split. */
+/** A loop that only old measurements have. Its iterations are always split. */
 export interface SecondUnitLoopProfile {
   readonly version: 2;
   /** I: machine instructions of an iteration of one thread, including its loads and the loop's own instructions. */
@@ -37,11 +37,11 @@ export interface SecondUnitLoopProfile {
   readonly bytesPerIteration: number;
   /** Number of registers that the instructions use in turn. A lower register cap forces spills. */
   readonly registersPerThread: number;
-  /** Minimum size of the table that the loads walk, 32-bit words; a power of two. Larger caches get a larger table. */
+  /** Size of the table that the loads walk, 32-bit words; a power of two. In CUDA and HIP, large caches enlarge it. */
   readonly tableWords: number;
 }
 
-/** A loop that only old measurements have: steps of 7 integer or logic operations, and dependent loads. */
+/** A loop that only old measurements have: integer and logic operations, and dependent loads. */
 export interface FirstUnitLoopProfile {
   readonly version?: undefined;
   readonly parallelSteps: number;
@@ -71,7 +71,7 @@ export interface BenchParameters {
     readonly design: Design;
     readonly designIndex: number | null;
     readonly predictedMs: number | null;
-    /** The predicted number. The launch is limited to it, since the loop may need fewer registers than the kernel. */
+    /** The predicted number. A launch in CUDA or HIP is limited to it. */
     readonly residentBlocks: number | null;
   };
   /** Each unit computes a power of a small matrix (Swatman 2022, Algorithm 1). WebGPU counts no cycles. */
@@ -152,10 +152,9 @@ export interface BenchPlan {
   readonly threadGroupWidth?: number;
   readonly alternating?: number;
   readonly cache?: CacheState;
-  /** Present for unit loops and for a `program` that reads the lengths. */
   readonly workload: UnitLoopWorkload | null;
   readonly program?: ProgramTask;
-  /** The user's own kernel. If it is in CUDA, the backend `program` measures it. */
+  /** The user's own kernel. The backend `program` measures it, or `webgpu` if it is in WGSL. */
   readonly kernel?: KernelTask;
 }
 
@@ -226,7 +225,7 @@ export type BenchRecord =
       readonly timeNs: number;
       readonly clockMhz: number | null;
     } & DeviceState)
-  /** Whether the result equals the CPU's result or, if there is a `digest`, the result of the other designs. */
+  /** Whether the result is correct. A `digest` was compared with the results of other designs. */
   | {
       readonly type: 'check';
       readonly case: string;
@@ -242,7 +241,6 @@ export type BenchRecord =
   /** After a failed case, later cases still run, as long as the device works. */
   | { readonly type: 'failed'; readonly case: string; readonly message: string }
   | { readonly type: 'lost'; readonly message: string }
-  /** The last line of a run that was not interrupted. */
   | { readonly type: 'done'; readonly elapsedMs: number };
 
 interface DeviceState {
@@ -267,7 +265,6 @@ export const THROTTLE_REASONS: readonly (readonly [bit: number, text: string])[]
   [0x80, 'the power brake'],
 ];
 
-/** If a case has no time and did not fail, it has only values. */
 export interface CaseResult {
   readonly case: BenchCase;
   readonly timesMs: readonly number[];

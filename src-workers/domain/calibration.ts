@@ -15,7 +15,7 @@ export const CALIBRATION_PARAMETERS = [
 ] as const;
 export type CalibrationParameter = (typeof CALIBRATION_PARAMETERS)[number];
 
-/** `null` if neither the measurement nor the plan determines a parameter. */
+/** `null` if unknown. */
 export interface CalibratedParameters extends PipelineParameters {
   readonly serialFraction: number | null;
   readonly cooperationCost: number | null;

@@ -18,7 +18,7 @@ export interface PredictionChunk extends PredictionColumns {
   readonly count: number;
 }
 
-/** Stands for "no prediction": the design was not predicted, or its prediction was not kept. */
+/** An `invalidReason` for "no prediction": the design was not predicted, or its prediction was not kept. */
 export const NOT_SAVED = 255;
 
 export function allocateChunk(firstDesign: number, count: number): PredictionChunk {

@@ -1,6 +1,6 @@
 type Cell = string | number | null;
 
-/** Quotes or prefixes a cell. A text from someone else's file must not become a formula in a spreadsheet. */
+/** A text from someone else's file must not become a formula in a spreadsheet. */
 export function csvCell(value: Cell, separator = ','): string {
   if (typeof value === 'number') return String(value);
   if (value === null) return '';

@@ -1,4 +1,4 @@
-/** Names of a design's fields in measurement files: Kernel Tuner's T4 files, and the CSV and JSON of a ranking. */
+/** Names of a design's fields in Kernel Tuner's T4 files, and in the CSV and JSON of a ranking. */
 export const DESIGN_NAMES = {
   designIndex: ['design', 'design_index', 'designIndex'],
   device: ['device'],

@@ -47,7 +47,6 @@ export interface PartitionBalancing {
   readonly kind: (typeof CPU_BALANCING)[number];
 }
 
-/** How units are ordered, handed out or partitioned. `parseBalancing` reads the text forms. */
 export type Balancing = LockstepBalancing | MixedBalancing | PartitionBalancing;
 
 export function isLockstep(balancing: Balancing): balancing is LockstepBalancing {

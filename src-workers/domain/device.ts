@@ -27,7 +27,7 @@ export interface DeviceLimits {
  */
 export const NEAR_PAGE_LATENCY = 0.6;
 
-/** A GPU, from public data. `sources`: field → citation or URL; `*` for all other fields. */
+/** `sources`: field → citation or URL; `*` for all other fields. */
 export interface GpuDevice {
   readonly kind: 'gpu';
   readonly id: string;
@@ -100,5 +100,5 @@ export function listEstimates<Kind extends Device>(device: Kind, value: (device:
   return [...read].filter((field) => isEstimate(device, field));
 }
 
-/** Fields that identify a device; all other fields are figures. The catalogue adds `own`. */
+/** These fields never count as estimates. The catalogue adds `own`. */
 const IDENTITY: ReadonlySet<string> = new Set(['kind', 'id', 'name', 'vendor', 'architecture', 'sources', 'own']);

@@ -16,7 +16,7 @@ const KIND_TEXT = {
 
 export type ImplementationKind = keyof typeof KIND_TEXT;
 
-/** Work before the launch (sorting) decides the kind first, then how slots get units, then how threads share them. */
+/** The balancing decides the kind. Without any, the threads per unit decide. */
 export function implementationKind(device: Device, threadsPerUnit: number, balancing: string): ImplementationKind {
   switch (unwrap(parseBalancing(balancing)).kind) {
     case 'none':
@@ -56,7 +56,6 @@ export interface TieBand {
   readonly count: number;
 }
 
-/** Errors on a device that was left out of the fits, in one data set. */
 export interface DeviceAgreement {
   readonly dataset: string;
   readonly kinds: readonly ImplementationKind[];
@@ -77,7 +76,7 @@ export interface TimeInterval {
   /** The 5th and 95th percentiles of measured time divided by predicted time. */
   readonly low: number;
   readonly high: number;
-  /** Measured time of an empty launch, µs. Predicted times include it. */
+  /** Start of a launch, µs, in the predicted times of `low` and `high`. */
   readonly startMicroseconds: number;
 }
 
@@ -151,7 +150,7 @@ interface TimeErrors {
   readonly spearman: number;
 }
 
-/** Each matrix is predicted with parameters that were fitted without it. */
+/** Shipped matrices are predicted with parameters fitted without them. */
 export interface ImplementationEvidence extends TimeErrors {
   readonly name: string;
   readonly implementation: string;
@@ -171,7 +170,7 @@ export interface EvidenceParameter {
   readonly unit: string;
   readonly meaning: string;
   readonly value: number;
-  /** `null` if only a bound is known or the data do not determine the parameter. */
+  /** `null` if it would be at least the value itself. */
   readonly standardError: number | null;
   readonly lower: number;
   readonly upper: number;
@@ -184,12 +183,12 @@ export interface ChoiceEvidence {
   readonly regret: number;
   readonly regretP95: number;
   readonly hitRate: number;
-  /** The implementation with the least regret if one is always chosen. Null if none was measured for every matrix. */
+  /** The implementation or design with the least regret if it is always chosen. Null if there is none. */
   readonly bestFixed: { readonly name: string; readonly regret: number } | null;
   readonly fourNumbersRegret: number | null;
   /**
    * Regret of a random choice among the designs predicted within e of the shortest time. e is the 80 % quantile of the
-   * errors of predicted ratios, over all pairs of designs.
+   * errors of predicted ratios of designs.
    */
   readonly randomRegret?: number;
 }
@@ -208,7 +207,7 @@ export interface UnseenEvidence {
   readonly count: number;
   readonly medianError: number;
   readonly regret: number;
-  /** For matrices with at least 10⁶ non-zeros. Starting a launch is a small part of their time. */
+  /** For matrices with at least 10⁶ non-zeros. */
   readonly medianErrorLarge: number | null;
   readonly regretLarge: number | null;
 }

@@ -4,7 +4,7 @@ import { accessesText, KERNEL_INPUTS, type KernelField } from './provenance.ts';
 /**
  * Where an instruction executes. `integer`: 32-bit integer and logic, moves and integer conversions; `special`:
  * reciprocals, roots, exponentials, sines, and conversions between integers and floating point; `memory`: loads,
- * stores, atomics, shuffles; `control`: branches and barriers. Half precision and matrix instructions count as `fp32`.
+ * stores, atomics, shuffles; `control`: branches and barriers. Half precision counts as `fp32`.
  */
 export const INSTRUCTION_CLASSES = ['fp32', 'integer', 'fp64', 'special', 'memory', 'control'] as const;
 export type InstructionClass = (typeof INSTRUCTION_CLASSES)[number];
@@ -22,7 +22,7 @@ export interface InspectedLoop {
   /** The longest chain of dependent arithmetic, in latencies of one instruction (`findChain`). */
   readonly chainInstructions: number;
   readonly shortestPath: number;
-  /** Source iterations in one pass of the loop, found by a mark or by a remainder loop on the same line. */
+  /** Source iterations in one pass of the loop, known from marks or from the step of its counter. */
   readonly unrolled: number;
   readonly depth: number;
   readonly divergent: boolean;
@@ -37,7 +37,7 @@ export interface CappedUsage {
   readonly spillLoadBytes: number;
 }
 
-/** A profiler's measurements of the launches of a kernel; null where the file has none. */
+/** A profiler's figures of a kernel's launches. A sum is null if a launch lacks the figure. */
 export interface ProfiledLaunch {
   readonly launches: number;
   readonly blockThreads: number | null;

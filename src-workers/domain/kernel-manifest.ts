@@ -1,6 +1,6 @@
 import type { LoopForm } from './kernel.ts';
 
-/** The user's own kernel without a host program. `contract/kernel-manifest.ts` describes the file format. */
+/** `contract/kernel-manifest.ts` describes the file format. */
 
 /** Files are little-endian. Values are compared in the C++ type. */
 export const VALUE_TYPES = {

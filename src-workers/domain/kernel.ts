@@ -10,9 +10,9 @@ export type AccessPattern = (typeof ACCESS_PATTERNS)[number];
 export interface MemoryAccess {
   readonly pattern: AccessPattern;
   readonly elementBytes: number;
-  /** Size of an array that is read again, or with `isWarm` by the next launch. Omitted if no cache can hold it. */
+  /** Size of an array that this launch (with `isWarm`, the next one) reads again. */
   readonly footprintBytes?: number | undefined;
-  /** Fraction of a gather's reads that miss the caches and fetch a sector each, 0…1. Assumed if omitted. */
+  /** Fraction of a gather's reads beyond the caches that each fetch a sector, 0…1. Assumed if omitted. */
   readonly missFraction?: number | undefined;
   /** Set if elements are read once and the launch reads only `footprintBytes`. A repeated launch finds them cached. */
   readonly isWarm?: boolean | undefined;
@@ -82,7 +82,6 @@ export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase 
   readonly kneeSoftness: number;
   /** Input and state of a unit that a reordering moves, bytes. A study's default, 64, is assumed. */
   readonly bytesPerUnit: number;
-  /** Sorting and buckets need the lengths. */
   readonly lengthsKnownBeforeLaunch: boolean;
   /** Per iteration, for each register that a register cap spills. */
   readonly spillInstructionsPerRegister: number;

@@ -165,7 +165,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
   },
 };
 
-/** The fields that decide most studies. All others have defaults that few users change. */
+/** The fields that decide most studies. */
 export const BASIC_INPUTS: ReadonlySet<KernelNumber> = new Set([
   'registersPerThread',
   'instructionsPerIteration',
@@ -253,7 +253,7 @@ export function ownFields(change: KernelChange): readonly KernelField[] {
   return KERNEL_FIELDS.filter((field) => change[field] !== undefined);
 }
 
-/** Returns the full kernel of an implementation. The kernel has either accesses or bytes, never both. */
+/** Returns an implementation's kernel. Own accesses replace the study's bytes, and own bytes its accesses. */
 export function implementationKernel<Kernel extends KernelWithOrigins>(
   kernel: Kernel,
   { name, kernel: change }: { readonly name: string; readonly kernel: KernelChange },
@@ -567,7 +567,7 @@ function deviceFacts(device: Device, measured: boolean): readonly InputFact[] {
     });
 }
 
-/** Returns the lengths of a workload as a user knows them: an imported file by its name, not by the stored digest. */
+/** Returns the lengths as a user knows them: an imported file by its name, not by the stored digest. */
 export const lengthsText = (lengths: string): string =>
   lengths.replace(/^stored:[0-9a-f]{64}:?/, '') || 'an imported file';
 

@@ -7,8 +7,8 @@ export type FailureCode =
   | 'conflict' // the request does not fit the present state
   | 'unsupported' // understood, but not possible with this model, device or machine
   | 'storage' // the database refused: damaged, newer, full, locked
-  | 'cancelled' // the caller cancelled
-  | 'internal'; // a bug, mapped at a host's edge
+  | 'cancelled'
+  | 'internal'; // a bug
 
 export interface Failure {
   readonly code: FailureCode;
@@ -72,7 +72,6 @@ const SYSTEM_REASONS: Readonly<Record<string, string>> = {
   EIO: 'the disk or device failed',
 };
 
-/** Returns the reason, with a code such as `ENOENT`, as part of a message. */
 export function systemReason(error: unknown): string {
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : null;
   if (code === null) return String(error);

@@ -4,7 +4,7 @@ export function shortened(text: string, most: number): string {
 
 const MAX_MESSAGE = 2000;
 
-/** Shortens a message that quotes megabytes of a file. The start (the problem) and the end (the remedy) are kept. */
+/** Shortens a long message, which may quote a file. The start (the problem) and the end (the remedy) are kept. */
 export function messageText(text: string): string {
   if (text.length <= MAX_MESSAGE) return text;
   const half = MAX_MESSAGE / 2 - 30; // 30 characters are kept free for the note between the halves.

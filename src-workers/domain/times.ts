@@ -11,14 +11,14 @@ const UNITS: readonly TimeUnit[] = [
   { name: 'ns', perMs: 1e6 },
 ];
 
-/** Returns the largest unit in which a time, ms, is at least one; ms for zero. */
+/** Returns the largest unit in which a time, ms, is at least 1, or ns; ms for zero. */
 export function timeUnit(timeMs: number): TimeUnit {
   if (!Number.isFinite(timeMs) || timeMs === 0) return UNITS[1];
   // A time that would round to 1,000 in one unit gets the next larger unit.
   return UNITS.find(({ perMs }) => Math.abs(timeMs) * perMs >= 0.99995) ?? UNITS[3];
 }
 
-/** Writes a time, ms, in a unit, with four significant digits: `4.118`, `0.03120`, `1,204`. */
+/** Writes a time, ms, in a unit: `4.118`, `0.03120`, `1,204`. */
 export function timeIn(unit: TimeUnit, timeMs: number): string {
   if (!Number.isFinite(timeMs)) return '–';
   const value = timeMs * unit.perMs;
