@@ -18,7 +18,7 @@ export interface MeasuredChip {
   readonly name: string;
   readonly architecture: string;
   readonly multiprocessors: number;
-  /** The only value here that may differ between boards with the same chip. */
+  /** May differ between boards of the same chip, unlike the two above. */
   readonly memoryBandwidthGbS: number;
 }
 

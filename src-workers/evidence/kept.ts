@@ -4,7 +4,7 @@ import type { FourNumbers } from './four-numbers.ts';
 /** The entry of one column of times in `db/evidence/parameters.json`. */
 export interface FittedImplementation {
   readonly values: SpmvParameters;
-  /** `null` if a parameter was fixed or only a bound is known. */
+  /** Standard errors; `null` if one is at least the value itself. */
   readonly errors: Readonly<Record<string, number | null>>;
   /** For each fold, the values that were fitted without its matrices. */
   readonly folds: readonly SpmvParameters[];

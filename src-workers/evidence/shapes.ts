@@ -24,7 +24,7 @@ import { createPredictor } from '../predict/predictor.ts';
 import { H100_LOOPS, H100_PRODUCTS, readH100 } from './h100.ts';
 import { readPredictions } from './load.ts';
 
-/** Compared designs of one kernel. All times of a family have the same unit. */
+/** Compared designs of one kernel. */
 export interface ShapeFamily {
   readonly name: string;
   readonly kinds: readonly ImplementationKind[];
@@ -118,7 +118,7 @@ const REGISTERS_PER_OUTPUT = 2;
 
 /**
  * Blocks of a family have the same width, so a family compares only heights. Variants in shared memory are excluded,
- * since the block shape changes their work. So are blocks narrower than a thread group, whose lanes read several rows.
+ * since the block shape changes their work. So are blocks whose thread groups span rows.
  */
 const readConvolution: Reader = async (folder, devices) => {
   const families = new Map<
@@ -271,7 +271,7 @@ const readSwiftShader: Reader = async (folder, devices) => {
 
 const H100 = 'nvidia-h100-sxm5-80gb';
 
-/** A family has the kernels that do the same work on the same lengths with the same resources. */
+/** A family has launches with the same work and lengths, all with or all without reserved memory. */
 const readH100Of =
   (dataset: string): Reader =>
   async (folder, devices) => {

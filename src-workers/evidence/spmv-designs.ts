@@ -48,7 +48,7 @@ interface Workload {
 
 // -- Rows --
 
-/** Number of quantiles that represent the rows of a matrix if only its summary figures are known. */
+/** Maximum number of quantiles that represent the rows of a matrix. */
 const QUANTILES = 4096;
 const MOST_ROWS = 1 << 15;
 const SEED = 7;
@@ -59,7 +59,7 @@ const SEED = 7;
  */
 const USUAL_LIKENESS = 0.71;
 
-/** Makes row lengths from a summary. The longest occurs once. The cells of slices tell how similar neighbours are. */
+/** Makes row lengths from a summary, including the longest. The cells of slices tell how similar neighbours are. */
 function makeRows(matrix: MatrixSummary): Workload {
   const { rows, max, nonzeros, slicedCells } = matrix;
   const count = Math.min(rows, QUANTILES);
@@ -300,9 +300,7 @@ const perRow =
 /** If each row gets a thread group, Ginkgo launches at most this many times as many groups as can run at once. */
 const CLASSICAL_OVERSUBSCRIPTION = 32;
 
-/**
- * Each row gets as many threads as the longest row can use. A block takes several rows if the grid would be too large.
- */
+/** Each row gets the threads that the longest row can use. A slot takes several rows if the grid would be too large. */
 const groupPerRow: Launcher = (device, matrix, missFraction) => {
   const { threadGroupWidth: width } = device;
   const threadsPerUnit = powerOfTwoWithin(matrix.max, width);
@@ -416,7 +414,7 @@ const HYBRID_ROWS_COVERED = 1 / 3;
 /** The maximum width of the ELL part, divided by the number of rows. */
 const HYBRID_WIDTH_PER_ROW = 0.001;
 
-/** The padded part covers the shortest third of the rows in full. The other non-zeros are shared evenly. */
+/** The padded part covers up to a third of the rows in full. The other non-zeros are shared evenly. */
 const hybrid: Launcher = (device, matrix, missFraction) => {
   const { rows, nonzeros, max } = matrix;
   const width = Math.min(rowQuantile(matrix, HYBRID_ROWS_COVERED), Math.floor(rows * HYBRID_WIDTH_PER_ROW));
