@@ -45,7 +45,7 @@ export interface FittedParameters {
 
 /** The loss is quadratic up to this many standard deviations: 95 % efficiency (Huber 1981, doi:10.1002/0471725250). */
 const HUBER_DEVIATIONS = 1.345;
-/** The standard deviation that the first fit assumes, because it has no residuals yet; ln units. */
+/** `huber` of the first fit, which has no residuals yet. */
 const FIRST_HUBER = 0.2;
 const ROUNDS = 3;
 /** A smaller standard deviation of the residuals counts as 0.01 %. */

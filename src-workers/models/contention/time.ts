@@ -3,8 +3,8 @@ import { descending, largestLoad, totalLoad } from './loads.ts';
 
 /**
  * The models of Langguth, Cai, Trotter, "Modelling Load Imbalance in Shared Memory Multicore Systems" (slides), for the
- * time of an unbalanced, memory-bound computation on P cores. The loads M_i are in bytes, one per processor, in any
- * order. β is the bandwidth of one core alone, ρ that of all cores.
+ * time of an unbalanced, memory-bound computation on P cores. The loads M_i are in bytes, one per core, numbered from
+ * the largest. β is the bandwidth of one core alone, ρ that of all cores.
  */
 
 export interface ContentionStep {

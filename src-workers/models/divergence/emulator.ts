@@ -29,7 +29,7 @@ export interface StackEvent {
 }
 
 export interface StackRun {
-  /** Number of executed instructions; the arrays below have one entry for each. */
+  /** Number of executed instructions, and length of the typed arrays. */
   readonly executed: number;
   readonly programCounters: Uint32Array;
   readonly activeMasks: Uint32Array;
@@ -47,7 +47,7 @@ const MAX_INSTRUCTIONS = 1_000_000;
 
 /**
  * @param registers initial values per lane, of the same length (at most 32 lanes); other registers start at 0
- * @returns the run, or `bad-input` if the program pops an empty stack, does not end, or fails `checkProgram`
+ * @returns the run, or `bad-input` for bad lanes, or a program that is wrong, pops an empty stack or does not end
  */
 export function runProgram(
   program: Program,

@@ -7,7 +7,7 @@ export type Operand = number | { readonly register: string };
  * program's length ends the program.
  *
  * - `ssy`: pushes a SYNC token (active mask, target), so that the lanes can meet again at the target.
- * - `branch`: jumps where the predicate holds; pushes a DIV token for the active lanes that do not jump, if any.
+ * - `branch`: jumps where the predicate holds. If only some active lanes jump, pushes a DIV token for the others.
  * - `less`: sets the predicate in the active lanes to left < right.
  * - `set`, `add`: change integer registers of the active lanes.
  * - `work`: any other instruction.

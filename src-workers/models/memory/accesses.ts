@@ -25,7 +25,7 @@ function fullMultiprocessors({ limits, threadGroupWidth }: GpuDevice): Accessing
 
 /**
  * Computes the traffic of one lane in one iteration of a unit, bytes of device memory: `bytesPerIteration`, or the sum
- * over the accesses. An array with a footprint is read repeatedly, and is assumed to get half of each cache.
+ * over the accesses. An array with a footprint is assumed to get half of each cache, or with `isWarm` all of level 2.
  * @param taking the launch; by default one thread per unit, long units, full multiprocessors, no shared memory
  */
 export function bytesOfIteration(

@@ -1,6 +1,6 @@
 import type { GpuDevice } from '../../domain/device.ts';
 
-/** Returns the bytes of a sector. Sources: CUDA C++ Best Practices Guide, 10.2.1; AMD CDNA ISA guides, L2 requests. */
+/** Returns the bytes of a sector: CUDA C++ Best Practices Guide, 10.2.1; AMD CDNA ISA guides; otherwise assumed. */
 export function sectorBytes({ vendor }: Pick<GpuDevice, 'vendor'>): number {
   return vendor === 'amd' ? 64 : 32;
 }

@@ -4,7 +4,6 @@ export interface DeviceMetric<Kind = GpuDevice> {
   readonly id: string;
   readonly label: string;
   readonly unit: string;
-  /** `none` if no values are better (a width, a year). */
   readonly better: 'higher' | 'lower' | 'none';
   readonly value: (device: Kind) => number;
 }

@@ -9,7 +9,6 @@ import { type BlockUsage, type Residency, checkUsage, computeResidency, roundUpT
  */
 export interface NvidiaOccupancyRules {
   readonly computeCapability: string;
-  /** The device catalogue repeats these numbers as `limits`. */
   readonly limits: DeviceLimits;
   /** From 7.0 on, `cuda_occupancy.h` has one more than `limits.maxRegistersPerThread`: compilers use at most 255. */
   readonly allocatableRegistersPerThread: number;

@@ -47,7 +47,7 @@ function findRules(
 /**
  * Computes the resident blocks of a multiprocessor, by the allocation rules of the device's family. A launch that the
  * device refuses has 0 blocks, and `limitedBy` says why. Throws `FailureError` for an invalid usage or unknown rules,
- * which callers check before (`checkUsage`, `validateDevice`). A call takes well under a microsecond.
+ * which callers check before (`checkUsage`, `validateDevice`).
  */
 export function residentBlocks(device: GpuDevice, usage: BlockUsage): Residency {
   const checked = unwrap(checkUsage(usage));

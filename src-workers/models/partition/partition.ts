@@ -52,7 +52,6 @@ export function loadImbalance(loads: Float64Array): number {
   return sum === 0 ? 1 : (largest * loads.length) / sum;
 }
 
-/** Counts the entries up to the end of each row. All partitions of the rows share the result. */
 const getRowEnds = keptWith((rowLengths: CompactNumbers): CompactNumbers => {
   const ends = new Float64Array(rowLengths.length);
   for (let row = 0, end = 0; row < ends.length; row++) ends[row] = end += rowLengths[row];

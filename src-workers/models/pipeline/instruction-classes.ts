@@ -8,7 +8,6 @@ export interface ClassLanes {
   readonly fp64: number;
   /** Reciprocal, square root, exponential, sine. */
   readonly special: number;
-  /** FP32 instructions that read three different registers. */
   readonly threeRegisters: number;
   /** Lanes for which the schedulers issue instructions in a cycle, for all classes together. */
   readonly issue: number;

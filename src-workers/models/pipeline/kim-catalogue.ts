@@ -95,7 +95,6 @@ function allocation(device: GpuDevice): Allocation {
   switch (rules.family) {
     case 'nvidia': {
       const found = unwrap(nvidiaOccupancyRules(rules.computeCapability));
-      // Before compute capability 2.0, registers are allocated to a whole block.
       const unit = found.registersAllocatedTo === 'block' ? 1 : found.registerAllocationUnit / device.threadGroupWidth;
       return whole(unit, found.sharedMemoryAllocationUnitBytes, found.reservedSharedMemoryBytesPerBlock);
     }

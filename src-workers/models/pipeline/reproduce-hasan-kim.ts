@@ -39,7 +39,6 @@ export const HASAN_FITTED_BLOCKS: readonly number[] = [16, 112, 208, 320, 432];
 
 const CLAIMED_ERROR_PERCENT = 5.69;
 
-/** Maximum mean relative error of the held-out rows, %. */
 const HELD_OUT_TOLERANCE_PERCENT = 1.5;
 
 /** Maximum relative error of a single held-out time: the scatter of the fitted rows, rounded up. */

@@ -20,7 +20,7 @@ export interface SpmvDataset extends Dataset {
   readonly gpus: readonly MeasuredGpu[];
   /** GPUs with too few measured matrices for a fit. They are predicted as a GPU without measurements would be. */
   readonly unseen: readonly MeasuredGpu[];
-  /** Whether the source does not name the GPU. The data sheet of another GPU is then used. */
+  /** Whether the source does not name the GPU. The data sheet of an assumed GPU is then used. */
   readonly unnamed?: boolean;
 }
 

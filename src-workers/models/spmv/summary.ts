@@ -20,7 +20,7 @@ export const SLICE_ROWS = 64;
 
 /**
  * Computes the cells of the rows if each `together` consecutive rows are padded to the longest of them. Between the
- * known points 1, 64 (`slicedCells`) and all rows, cells grow as a power of `together`.
+ * points 1, 64 and all rows, cells grow as a power of `together`.
  */
 export function paddedCells(matrix: MatrixSummary, together: number): number {
   const { rows, nonzeros, max } = matrix;
@@ -32,7 +32,7 @@ export function paddedCells(matrix: MatrixSummary, together: number): number {
   return Math.min(all, sliced * (n / SLICE_ROWS) ** exponent);
 }
 
-/** Computes the cells if `together` independent rows are padded to the longest, by the quantiles of the summary. */
+/** Computes from the quantiles the cells if `together` independent rows are padded to the longest. */
 function independentCells(matrix: MatrixSummary, together: number): number {
   let depth = 0;
   for (let i = 0; i < STEPS; i += 1) {

@@ -18,7 +18,7 @@ export const SUMMARY_FIGURES = ['min', 'q1', 'median', 'q3', 'max', 'mean', 'sd'
 
 /** Maximum number of points of a section (a range between two figures). The lower end of a long section is denser. */
 const SECTION_POINTS = 20_000;
-/** Without a maximum, a law ends this many times `reach` above the mean, where an exponential law has e⁻²¹ left. */
+/** Without a maximum, a law ends this many times `reach` above its figures, where an exponential law has e⁻²¹ left. */
 const TAIL_SPREADS = 20;
 /** Tolerance of the mean as a fraction of the range, because people round figures. */
 const MEAN_TOLERANCE = 1e-3;
@@ -74,7 +74,7 @@ export function summaryLaw(figures: SummaryFigures, label: string): Result<Lengt
   return law.ok ? ok({ ...law.value, fitted: true }) : law;
 }
 
-/** Computes the probabilities by length. A stated end always occurs, even if the moments make it unlikely. */
+/** A stated end always occurs, even if the moments make it unlikely. */
 function countUnits(
   { min, max }: SummaryFigures,
   sections: readonly Section[],
