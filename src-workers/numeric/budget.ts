@@ -1,9 +1,9 @@
 import { keptWith } from './kept.ts';
 
 /**
- * Memory that several caches share. If it is full, the value that takes the least time per byte to make again is
- * dropped, or the least recently used of equal ones: GreedyDual-Size of Cao and Irani, Cost-Aware WWW Proxy Caching
- * Algorithms, USITS 1997. Some laws take a hundred times longer per byte, so recency alone would keep the wrong ones.
+ * Memory that several caches share. If it is full, the value of the lowest rank is dropped. Ranks favour recent use and
+ * a long time to make a byte: GreedyDual-Size of Cao and Irani, Cost-Aware WWW Proxy Caching Algorithms, USITS 1997.
+ * Some laws take a hundred times longer per byte, so recency alone would keep the wrong ones.
  */
 export interface Budget {
   bytes: number;

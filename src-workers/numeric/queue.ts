@@ -1,10 +1,10 @@
-/** Small integers ordered by `key[i]`, then by i. A key may change only while its entry is outside the queue. */
+/** Small integers ordered by `key[i]`, then by i. In the queue, a key may change only before `settle`. */
 export interface IndexedQueue {
   push(index: number): void;
   pop(): number;
   /** Moves the first entry to its place after its key has grown. */
   settle(): void;
-  /** Undefined if the queue is empty. */
+  /** Without meaning if the queue is empty. */
   first(): number;
   size(): number;
   clear(): void;

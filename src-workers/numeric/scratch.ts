@@ -1,4 +1,4 @@
-/** Makes a function that returns zeros, in the same memory at each call: new large arrays would leave gaps. */
+/** Makes a function that returns zeros in memory that it reuses: new large arrays would leave gaps. */
 export function createScratch(): (length: number) => Float64Array {
   let memory = new Float64Array(0);
   return (length) => {

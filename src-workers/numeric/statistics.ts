@@ -6,7 +6,6 @@ export function ordinalRanks(values: ArrayLike<number>): readonly number[] {
   return ranks;
 }
 
-/** Ranks from 1. Equal values get the mean of their ranks. */
 function fractionalRanks(values: Float64Array): Float64Array {
   const order = Uint32Array.from(values, (_, i) => i).sort((a, b) => values[a] - values[b]);
   const ranks = new Float64Array(values.length);

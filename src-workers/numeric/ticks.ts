@@ -75,7 +75,7 @@ export function powersOfTwo(low: number, high: number): number[] {
   return ticks.length > 8 ? ticks.filter((_, i) => i % 2 === 0) : ticks;
 }
 
-/** Moves labels apart until each is at least `gap` below the label above. Their order is kept, and NaN stays NaN. */
+/** Moves labels apart to at least `gap`, in up to 50 rounds. Their order is kept, and NaN stays NaN. */
 export function spreadLabels(at: readonly number[], gap: number): readonly number[] {
   const out = [...at];
   const order = at.map((_, i) => i).filter((i) => !Number.isNaN(at[i]));
