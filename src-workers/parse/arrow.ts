@@ -16,7 +16,7 @@ import { ofLibrary, refuse, shown, type FileBytes } from './source.ts';
 
 /*
  * Arrow's IPC format, https://arrow.apache.org/docs/format/Columnar.html: a file (Feather 2) or a stream of messages,
- * each with a flatbuffer and a body of buffers. Columns of numbers and lists are read. Other columns are skipped.
+ * each with a flatbuffer and a body of buffers. Only numbers, booleans and lists are read.
  */
 
 const FILE = 'ARROW1\0\0';

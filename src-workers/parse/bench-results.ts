@@ -24,7 +24,6 @@ const MAX_NAMED = 5;
 
 type Sample = Extract<BenchRecord, { readonly type: 'sample' }>;
 
-/** A later attempt at a case replaces an earlier one. */
 interface Attempt extends GatheredCase {
   session: number;
   last: Sample | null;

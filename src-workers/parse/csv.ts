@@ -19,9 +19,9 @@ export interface CsvColumns {
   readonly count?: string;
   /** The column of probabilities, which must sum to 1. It takes the place of counts. */
   readonly probability?: string;
-  /** For an edge list: the column of targets. The column `length` then has the sources. Lengths are out-degrees. */
+  /** For an edge list: the column of targets. The column `length` then has the sources. */
   readonly target?: string;
-  /** By default, the first line is a header if it names the columns or has a name in every field. */
+  /** By default, the first line is a header if it names `length` or has a name in every field. */
   readonly header?: boolean;
   /** If omitted, comma, semicolon and tab all separate fields. */
   readonly delimiter?: Delimiter;

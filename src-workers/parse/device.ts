@@ -198,7 +198,7 @@ function cpuContradiction(candidate: CpuDevice): { field: string; message: strin
   return null;
 }
 
-/** Checks a device against its occupancy rules. A failure names the first wrong field, its value and the limits. */
+/** Checks a device against its occupancy rules. A failure names a wrong field, its value and the limits. */
 export function validateDevice(json: unknown): Result<Device> {
   const parsed = v.safeParse(device, json);
   if (!parsed.success) {

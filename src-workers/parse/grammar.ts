@@ -47,7 +47,7 @@ export type WorkloadDescriptor =
   | { readonly kind: 'example'; readonly example: GeneratedExample };
 
 export interface WorkloadContext {
-  /** Opens a file that the text names. The caller decides which paths are allowed, and what they are relative to. */
+  /** The caller decides which paths are allowed, and what they are relative to. */
   readonly openFile: (path: string) => Promise<Result<ByteSource>>;
   /** Probability that is cut off at the end of an infinite law; `DEFAULT_TRUNCATION` if omitted. */
   readonly truncation?: number | undefined;
@@ -147,7 +147,7 @@ export type OrderedWorkload = Omit<ReadLengths, 'form' | 'units'> & {
   readonly units?: number;
 };
 
-/** Returns the law that a text describes, with a canonical label. Files are read through `context`. */
+/** The label of the law is canonical. Files are read through `context`. */
 export async function resolveWorkload(text: string, context: WorkloadContext): Promise<Result<LengthLaw>> {
   return lawAlone(await resolveOrderedWorkload(text, context));
 }

@@ -10,7 +10,6 @@ import { caught, MAX_SHOWN, refuse as refuseIn, shown, type Refuse } from './sou
 
 export interface KernelTunerFile {
   readonly format: 'cache' | 't4' | 'stored';
-  /** `null` if the file does not name the kernel; T4 files never do. */
   readonly kernel: string | null;
   readonly deviceName: string | null;
   readonly head: Readonly<Record<string, string | number | readonly (string | number)[]>>;
@@ -69,7 +68,6 @@ function got(value: unknown): string {
   return value === undefined ? 'missing' : shortened(JSON.stringify(value), MAX_SHOWN);
 }
 
-/** By the key under which a file lists its configurations. */
 const FORMATS: Readonly<Record<string, KernelTunerFile['format']>> = { cache: 'cache', results: 't4', data: 'stored' };
 
 /**

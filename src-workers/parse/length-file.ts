@@ -48,7 +48,7 @@ const PLAIN_EDGE = /^\d+ \d+(?: [-+.\de]+)?$/i;
 const firstLine = (head: Uint8Array): string =>
   headText(head).split(/\r?\n/).find((line) => /^[^#]/.test(line))?.trim() ?? ''; // prettier-ignore
 
-/** All formats of files of lengths. The first format that fits the content is used. */
+/** The first format that fits the content is used. */
 const FORMATS: readonly LengthFormat[] = [
   { matches: isNpy, read: ({ source }, label, chosen) => readNpy(source, label, isPointers(chosen?.length ?? '')) },
   { matches: isZip, read: async (file, label, chosen) => readNpz(await file.bytes(), label, chosen?.length ?? null) },
@@ -111,7 +111,6 @@ function edgeColumns(head: Uint8Array): CsvColumns {
   return { length: '1', target: '2', header: false, delimiter };
 }
 
-/** Common formats that cannot be read: their first bytes, and what the user can do instead. */
 const UNREADABLE: readonly (readonly [magic: string, advice: string])[] = [
   ['BZh', 'is compressed by bzip2. Unpack it, or compress it by gzip'],
   ['\xfd7zXZ', 'is compressed by xz. Unpack it, or compress it by gzip'],
@@ -155,8 +154,8 @@ export async function unpackedSource(source: ByteSource, label: string): Promise
 }
 
 /**
- * The content decides the format, not the name. Memory holds the distinct lengths, the order of at most
- * `MAX_ORDERED_LENGTHS` lengths, and a chunk or group of rows. Parquet, Arrow and NPZ in gzip are unpacked as a whole.
+ * The content decides the format, not the name. Parquet, Arrow and NPZ in gzip or from a stream are held in memory as a
+ * whole.
  * @param chosen columns of a table; for an archive, the name of the array
  */
 export function readLengths(

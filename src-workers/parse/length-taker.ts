@@ -38,7 +38,7 @@ export const WRONG_LINES = '. Correct or remove such lines';
 
 export interface CountColumn {
   readonly name: string;
-  /** Name of the column of lengths, if the column of counts was found by its name; `null` if the user chose it. */
+  /** Name of the column of lengths; `null` if the user chose the column of counts. */
   readonly guessedBeside: string | null;
 }
 
@@ -57,7 +57,7 @@ function countsNote({ name, guessedBeside }: CountColumn, isWhole: boolean): str
 }
 
 export interface LengthTaker {
-  /** Takes a length and its weight, or the ends of an edge. `written` is a length that a number cannot hold. */
+  /** Takes a length and its weight, or the ends of an edge. `written`: the text of the length. */
   take(length: number, weight: number, at: number, written?: string): void;
   finish(end: Place): Result<ReadLengths>;
 }

@@ -3,7 +3,6 @@ import { ok, type Result } from '../domain/result.ts';
 import { eachCsvRecord } from './csv-records.ts';
 import { caught, refuse, type ByteSource } from './source.ts';
 
-/** The columns that describe a matrix. All further columns have the times of one schedule each. */
 const MATRIX_COLUMNS = ['dataset', 'rows', 'cols', 'nnzs'] as const;
 const MAX_MATRICES = 10_000;
 const MAX_SCHEDULES = 50;

@@ -123,7 +123,7 @@ export function parseMatrixMarket(source: ByteSource, label: string, entry?: Mat
   });
 }
 
-/** Returns the lines without their ends (LF or CRLF). Matrix Market is ASCII; only comments may contain other bytes. */
+/** Returns the lines without their ends (LF or CRLF). */
 export async function* textLines(
   source: ByteSource,
   label: string,

@@ -48,7 +48,7 @@ export function hasDesignColumns(header: readonly string[]): boolean {
 /**
  * Reads CSV (also `;` and tab) with a header, one row per launch. Several rows of a design are its repeats. Rows
  * without a time are dropped and counted. In an exported ranking `time_ms` is the prediction, so the measured time must
- * be in the column `measured_ms`. Failures name line and column.
+ * be in a column such as `measured_ms`. Failures name line and column.
  */
 export function parseMeasuredTimes(source: ByteSource, label: string, kernel: string): Promise<Result<MeasuredTimes>> {
   return caught<MeasuredTimes>(async () => {
@@ -81,7 +81,7 @@ export function parseMeasuredTimes(source: ByteSource, label: string, kernel: st
         const value = fields[place] ?? '';
         const number = DECIMAL.test(value) ? Number(value) : NaN;
         if (value !== '') configuration[name] = Number.isFinite(number) ? number : value;
-        // An export writes this value for "no register cap".
+        // In a ranking, no value means no cap.
         else if (NO_CAP.has(name)) configuration[name] = 0;
       }
       const key = JSON.stringify(configuration);

@@ -74,7 +74,7 @@ export async function openParquet(file: FileBytes, label: string): Promise<Colum
   };
 }
 
-/** Returns the values of a column, or the sizes of its lists. Throws an error of any kind if the file is damaged. */
+/** Throws an error of any kind if the file is damaged. */
 async function decoded(
   file: FileBytes,
   path: SchemaTree[],

@@ -1,7 +1,7 @@
 import { errorText, expected, FailureError, type Result, badInput, unwrap } from '../domain/result.ts';
 import { shortened } from '../domain/text.ts';
 
-/** The bytes of a file in chunks of any size: a Node stream, a browser's `File.stream()`, or an array in a test. */
+/** The bytes of a file in chunks of any size. */
 export type ByteSource = AsyncIterable<Uint8Array>;
 
 export interface FileBytes extends ByteSource {
@@ -68,7 +68,7 @@ export function refuse(label: string, place: Place, message: string): never {
   return unwrap(badInput(`${label}${where}: ${message}`, Object.fromEntries(known)));
 }
 
-/** Throws a failure about a file whose line is known. `column` is the place in the line. */
+/** Throws a failure about a file. `column` is the place in the line. */
 export type Refuse = (problem: string, column?: number) => never;
 
 export const MAX_SHOWN = 40;

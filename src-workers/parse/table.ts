@@ -13,7 +13,7 @@ const PREVIEW_ROWS = 8;
 const PREVIEW_CHARACTERS = 60;
 const SAMPLE_RECORDS = 20;
 
-/** Of the delimiters that split the first records into equally many fields, returns that with the most; else comma. */
+/** Returns the delimiter that splits the first records into the most fields, equally many in each; else comma. */
 function guessDelimiter(sample: Uint8Array): Delimiter {
   let best: { readonly delimiter: Delimiter; readonly fields: number } = { delimiter: 'comma', fields: 1 };
   for (const delimiter of Object.keys(DELIMITERS) as Delimiter[]) {
@@ -147,7 +147,6 @@ export function inspectTable(
   });
 }
 
-/** Columns of lists are described by the sizes of their lists. */
 export async function inspectColumns(
   table: ColumnTable,
   label: string,

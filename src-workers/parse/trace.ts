@@ -7,7 +7,7 @@ export interface Trace {
   readonly measured: MeasuredLoss | null;
 }
 
-/** A group has as many lanes as were active at most when one of its units began. */
+/** The lanes of a group are the most that were active when one of its units began. */
 export interface MeasuredLoss {
   readonly threadGroupWidth: number;
   readonly threadGroups: number;
