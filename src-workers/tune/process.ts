@@ -49,7 +49,7 @@ export function makeAxis(values: Float64Array, isNamed: boolean): Axis {
 }
 
 const COMMON = 1;
-/** Added to the diagonal. Without it, the factorisation fails for designs that are nearly equal. */
+/** Added to the diagonal, because the covariances of similar designs are nearly singular. */
 const JITTER = 1e-6;
 /** Priors of ln(width) of g, e and b, and of ln(length) of an axis: mean and standard deviation. */
 const PRIOR = {

@@ -12,15 +12,15 @@ import { makeAxis, createProcess, fitWidths, widthsOf, type Field, type Process 
  * in one place stays there. Then a Gaussian process models the measured times (`process.ts`). The prediction is one of
  * its inputs, and the measurements decide its weight, so a prediction that they contradict counts for little.
  *
- * Times are mapped to values with a spread of 1. The map resolves the fast half of the times and keeps only the order
- * of the slow half (half-rank warping: Song et al., The Vizier Gaussian Process Bandit Algorithm, 2024,
+ * Times are mapped to values with a spread of 1. The map resolves the fast half of the times and limits the slow
+ * half by ranks (half-rank warping: Song et al., The Vizier Gaussian Process Bandit Algorithm, 2024,
  * doi:10.48550/arXiv.2408.11527). Otherwise designs that are 30 times too slow would decide the widths.
  *
  * The next design is the one with the greatest expected improvement over the best measured one (Jones, Schonlau and
  * Welch, J. Global Optim. 13 (1998), doi:10.1023/A:1008306431147). Within a batch, each design is chosen as if the
  * designs before it had been measured as expected (kriging believer: Ginsbourg, Le Riche and Carraro, 2010,
- * doi:10.1007/978-3-642-10701-6_6). Every fourth design is chosen with a wider process, because nothing else shows
- * where the process is wrong.
+ * doi:10.1007/978-3-642-10701-6_6). Every fourth of a batch is chosen with a wider process, because nothing else
+ * shows where the process is wrong.
  *
  * The expected regret is the larger of two estimates. One comes from the process, which has no information about
  * designs that differ from all measured ones. The other comes from the search so far: the next measurements may gain as
@@ -38,7 +38,7 @@ export interface TuningSpace {
   /** All positive. */
   readonly predictedMs: Float64Array;
   readonly coordinates: readonly Coordinate[];
-  /** Standard deviation of a prediction's error in ln(time). Measured times are assumed to spread at least as far. */
+  /** Standard deviation of a prediction's error in ln(time). It also counts as the deviation of one measured time. */
   readonly deviation: number;
 }
 
@@ -61,7 +61,6 @@ export interface TuningEstimate {
 }
 
 export interface Tuner {
-  /** @param noise standard deviation of ln(time) of the measurement */
   observe(design: number, timeMs: number, noise: number): void;
   reject(design: number): void;
   propose(count: number): readonly number[];
@@ -240,7 +239,6 @@ function predictedField(
   return { line, axes, interaction: INTERACTION };
 }
 
-/** Returns a function that gives the next design far from all taken ones, or null if none is left. */
 function spreadOver(field: Field, order: Int32Array, byPrediction: Int32Array | null) {
   const pool = order.subarray(0, SPREAD * DRAWN);
   const best = byPrediction?.subarray(0, Math.max(LEAST_BEST, Math.ceil(order.length / BEST_SHARE)));
