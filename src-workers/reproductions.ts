@@ -4,7 +4,6 @@ import { reproduceBialas } from './models/divergence/reproduce-bialas.ts';
 import { reproduceSwatman } from './models/imbalance/reproduce-swatman.ts';
 import { reproduceHasan, reproduceKim } from './models/pipeline/reproduce-hasan-kim.ts';
 
-/** For each paper, by its name on the command line, the function that makes its tables. */
 export const REPRODUCTIONS: Readonly<Record<string, () => readonly ReproductionTable[]>> = {
   swatman: reproduceSwatman,
   hasan: reproduceHasan,

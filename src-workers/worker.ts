@@ -70,7 +70,7 @@ import type { SimulatedDistribution } from './domain/simulation.ts';
 
 if (workerData instanceof Int32Array) shareSteps(viewSteps(workerData, threadId));
 
-/** Maximum number of plans whose tables are kept, for chunks of a sweep and explanations of a run. */
+/** Maximum number of plans whose tables are kept. */
 const MAX_PREDICTORS = 3;
 const predictors = new Map<string, Predictor>();
 
@@ -308,10 +308,7 @@ const LAWS_ALONE = {
     unsupported(`The workload of a suite names the file "${path}". Use a law, such as geometric(0.05).`),
 };
 
-/**
- * Returns the lengths in their order if it is known, otherwise drawn from the law, and their digest: SHA-256 of the
- * lengths as little-endian 32-bit integers, hexadecimal.
- */
+/** Returns the lengths in their order if it is known, otherwise drawn from the law, and their digest (`PlanLine`). */
 export function unitLengths({
   law,
   order,
@@ -337,7 +334,7 @@ export function unitLengths({
   return handedOver({ lengths, digest }, [lengths]);
 }
 
-/** Reads the files of a workload and computes its examples. Ordered lengths are in shared memory. */
+/** Ordered lengths are in shared memory. */
 export async function workload(asked: Parameters<typeof workloadWithFiles>[0]): ReturnType<typeof workloadWithFiles> {
   const resolved = await workloadWithFiles(asked);
   if (!resolved.ok) return resolved;
