@@ -13,7 +13,6 @@ const FORMS =
 /** With more units per fetch, few slots have work at the end of a launch. */
 const MAX_FETCHED_UNITS = 4096;
 
-/** Largest window or slice, units. */
 const MAX_WINDOW_UNITS = 2 ** 31;
 
 /** Parses the text form, such as `window-sort(4096)`. The error is `bad-input` with the accepted forms. */

@@ -78,7 +78,6 @@ export function isPartition(balancing: Balancing): balancing is PartitionBalanci
   return balancing.kind === 'row-split' || balancing.kind === 'nonzero-split' || balancing.kind === 'merge-path';
 }
 
-/** Blocks of a design for a CPU have one thread. */
 export function isCpuDesign({ balancing, blockThreads }: Pick<Design, 'balancing' | 'blockThreads'>): boolean {
   return balancing === 'row-split' || (blockThreads === 1 && CPU_BALANCING.some((kind) => kind === balancing));
 }

@@ -52,7 +52,6 @@ export type PhaseName = (typeof PHASES)[number];
 /** Figures "per iteration" are for one thread. Every lane executes all the work of a phase. */
 export interface KernelProfile extends Readonly<Partial<Record<PhaseName, Phase | undefined>>> {
   readonly name: string;
-  /** Registers that the compiler uses without a cap. */
   readonly registersPerThread: number;
   readonly sharedMemoryBytesPerBlock: number;
   readonly instructionsPerIteration: number;

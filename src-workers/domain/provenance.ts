@@ -165,7 +165,6 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
   },
 };
 
-/** The fields that decide most studies. */
 export const BASIC_INPUTS: ReadonlySet<KernelNumber> = new Set([
   'registersPerThread',
   'instructionsPerIteration',
