@@ -24,7 +24,6 @@ import { createPredictor } from '../predict/predictor.ts';
 import { H100_LOOPS, H100_PRODUCTS, readH100 } from './h100.ts';
 import { readPredictions } from './load.ts';
 
-/** Compared designs of one kernel. */
 export interface ShapeFamily {
   readonly name: string;
   readonly kinds: readonly ImplementationKind[];

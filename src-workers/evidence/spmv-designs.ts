@@ -48,7 +48,6 @@ interface Workload {
 
 // -- Rows --
 
-/** Maximum number of quantiles that represent the rows of a matrix. */
 const QUANTILES = 4096;
 const MOST_ROWS = 1 << 15;
 const SEED = 7;
