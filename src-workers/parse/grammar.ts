@@ -336,7 +336,6 @@ function readNumber(cursor: Cursor, what: string): number {
   return value === 0 ? 0 : value;
 }
 
-/** A path that ends like a file name, followed by `#` and its columns. */
 const TABLE_PATH = /^(.*?\.[a-z]\w*)#/i;
 
 /** @param columns whether `#` and columns may follow a path that is quoted or ends like a file name */

@@ -20,7 +20,6 @@ export interface KernelTunerFile {
   readonly warnings: readonly string[];
 }
 
-/** The sweep of an exported file, with the properties that identify the sweep in its database. */
 export interface FileSweep {
   readonly runId: number;
   readonly study: string;

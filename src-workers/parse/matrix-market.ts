@@ -210,7 +210,6 @@ function readIndex(field: string, size: number, what: string, refuse: Refuse): n
 /** Fortran writes exponents with D. */
 const numberIn = (field: string): number => Number(field.replace(/[dD]/, 'e'));
 
-/** Checks the values from `fields[first]` on, and returns whether any of them is not 0. */
 function readValues(fields: readonly string[], first: number, field: Field, refuse: Refuse): boolean {
   let nonZero = false;
   for (let i = first; i < fields.length; i++) {

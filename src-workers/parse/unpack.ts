@@ -6,7 +6,6 @@ import { bytesSource, caught, joined, readBytes, type ByteSource } from './sourc
 /** Limit of an imported file, packed or unpacked, for a million measured configurations. */
 export const MAX_IMPORT_BYTES = 256 * 2 ** 20;
 
-/** Limit of a file of lengths, packed or unpacked. */
 export const MAX_FILE_BYTES = 4 * 2 ** 30;
 
 export const isGzip = (head: Uint8Array): boolean => head[0] === 0x1f && head[1] === 0x8b;
