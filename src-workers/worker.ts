@@ -70,7 +70,6 @@ import type { SimulatedDistribution } from './domain/simulation.ts';
 
 if (workerData instanceof Int32Array) shareSteps(viewSteps(workerData, threadId));
 
-/** Maximum number of plans whose tables are kept. */
 const MAX_PREDICTORS = 3;
 const predictors = new Map<string, Predictor>();
 
