@@ -19,7 +19,6 @@ export function safeFileName(suggested: string): string {
   return name === '' ? 'lockstep.txt' : name;
 }
 
-/** Returns arguments that may be study files. Their content is checked when they are read. */
 export function studyArguments(argv: readonly string[]): readonly string[] {
   return argv.slice(1).filter((argument) => !argument.startsWith('-') && extname(argument).toLowerCase() === '.json');
 }

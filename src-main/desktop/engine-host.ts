@@ -138,7 +138,7 @@ const startNode: Launch = (options, onMessage, onExit) => {
     onExit(code);
   };
   child.on('exit', end);
-  child.on('error', () => end(child.exitCode)); // the process could not start, or did not receive a message
+  child.on('error', () => end(child.exitCode)); // the process could not start, be killed or receive a message
   child.on('message', (received) => {
     const message = received as FromEngine;
     if (message.kind === 'message') ports.get(message.page)?.postMessage(message.message);

@@ -66,7 +66,7 @@ if (parent) {
   parent.on('message', (event) => receive(event.data as ToEngine, event.ports[0]));
 } else {
   process.on('message', (message) => receive(message as ToEngine));
-  process.on('disconnect', () => void stop()); // the host has ended
+  process.on('disconnect', () => void stop());
   process.on('SIGTERM', () => void stop());
   process.on('SIGINT', () => {}); // Ctrl-C reaches the whole process group, but the host decides when the engine ends
 }

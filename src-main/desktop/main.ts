@@ -165,7 +165,6 @@ function listenToPages(): void {
     deliverFiles();
   });
   ipcMain.on(CHANNELS.showDatabase, (event, file: unknown) => {
-    // The file is shown in its folder and never opened.
     if (senderWindow(event) && typeof file === 'string' && isAbsolute(file)) shell.showItemInFolder(file);
   });
   ipcMain.on(CHANNELS.setTheme, (event, ...sent: unknown[]) => {

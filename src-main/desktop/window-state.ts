@@ -10,7 +10,6 @@ const windowStateSchema = v.object({
 export type WindowState = v.InferOutput<typeof windowStateSchema>;
 export type Rectangle = WindowState['bounds'];
 
-/** Returns null if the file is missing or invalid. A lost state needs no message. */
 export function readWindowState(file: string): WindowState | null {
   try {
     const parsed = v.safeParse(windowStateSchema, JSON.parse(readFileSync(file, 'utf8')));

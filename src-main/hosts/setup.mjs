@@ -42,7 +42,7 @@ function filesIn(path) {
     const found = statSync(path);
     return found.isDirectory() ? readdirSync(path).flatMap((name) => filesIn(join(path, name))) : [found];
   } catch {
-    return []; // it was deleted in the meantime
+    return [];
   }
 }
 

@@ -24,7 +24,7 @@ function electronRuntime(): string | null {
     try {
       run(process.execPath, join(folder, 'install.js'));
     } catch {
-      return null; // there is no network
+      return null;
     }
   return existsSync(join(folder, 'path.txt')) ? join(folder, 'dist') : null;
 }

@@ -33,7 +33,7 @@ export interface ServeOptions {
   readonly rendererFolder: string;
   /** 0 means any free port. If the port is taken, a free one is used. */
   readonly port: number;
-  /** At least 16 characters of [A-Za-z0-9_-]. The default is random. */
+  /** 16 to 200 characters of [A-Za-z0-9_-], by default random. */
   readonly token?: string;
   /** Limit of the incomplete messages of all pages together. The default is two of the largest messages. */
   readonly maxIncompleteBytes?: number;
@@ -84,7 +84,7 @@ export async function serve(options: ServeOptions): Promise<Result<BrowserHost>>
     const offered = url.searchParams.get('token');
     if (offered !== null && !sameToken(offered, token)) return plain(response, 403, WRONG_TOKEN);
     if (url.pathname === '/favicon.ico') {
-      // Browsers always ask for this icon, although the page names another one.
+      // Some browsers ask for this icon, although the page names another one.
       response.writeHead(204, PAGE_HEADERS);
       response.end();
       return;
@@ -177,7 +177,7 @@ function sendTo(page: WebSocket, message: ServerMessage, pages: ReadonlySet<WebS
   if (frame.length > MAX_REPLY_BYTES)
     throw new RangeError(`it has ${frame.length} bytes; one message may hold ${MAX_REPLY_BYTES}`);
   if ([...pages].reduce((sum, { bufferedAmount }) => sum + bufferedAmount, frame.length) > MAX_REPLY_BYTES) {
-    page.terminate(); // the page sends requests and never reads
+    page.terminate(); // pages request more than they read
     return;
   }
   page.send(frame);
