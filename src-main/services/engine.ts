@@ -66,7 +66,7 @@ export interface EnginePlaces {
   readonly programs: MeasuringPrograms;
 }
 
-/** By default, all paths lead to the sources. */
+/** The default files are the sources. */
 export interface EngineOptions extends Partial<Pick<EnginePlaces, 'workerFile' | 'storeThreadFile'>> {
   readonly resourceFolder: string;
   readonly programs?: Partial<MeasuringPrograms>;

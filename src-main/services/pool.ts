@@ -209,7 +209,7 @@ export function openPool(workerFile: string, workers: number, ready: number, lim
           signal?.removeEventListener('abort', cancelled);
           clearTimeout(task.stopping);
           running.delete(task);
-          // The caller may add more tasks at once, and these come first.
+          // The caller may add tasks at once. Urgent ones come first.
           setImmediate(next);
         }
       }

@@ -18,7 +18,7 @@ import { uncertainty } from './uncertainty.ts';
 export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'>> {
   const ownPredictions = createPredictions(context.pool);
   const turns = new Turns();
-  /** A weighed call follows an exact one, so it replaces only weighed calls. A newer exact call replaces both. */
+  /** A `robust` recommendation follows one without, so it replaces only `robust` ones. One without replaces both. */
   const weighings = new Turns();
   const studyOf = async (input: {
     readonly studyId?: number | undefined;

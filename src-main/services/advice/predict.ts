@@ -35,8 +35,8 @@ type Row = Readonly<Record<string, unknown>>;
 type Place = Result<readonly number[] | string>;
 
 /**
- * A value that is not on the axis of the study is added to the axis for this call. A missing parameter gets the only
- * value of its axis; if the axis has several values, the call fails.
+ * A number, loop or order that the study's axis lacks is added for this call. A missing parameter gets the only value
+ * of its axis; if there are several, the call fails (but blocks are rows by default).
  */
 export async function predictAsked(
   { pool }: Context,
@@ -73,7 +73,7 @@ export async function predictAsked(
   const extended = spaceSize(axes) === device.size ? device : extendedDevice(device, axes);
   const counts = axisCounts(axes);
   const indices = places.map((one) => (typeof one === 'string' ? -1 : encode(counts, one)));
-  // Equal designs are predicted once. In ascending order, neighbours share laws.
+  // Equal designs are predicted once. They are sorted, because neighbours share laws.
   const unique = Uint32Array.from(new Set(indices.filter((index) => index >= 0))).sort();
   const times = await listedTimes(pool, extended, unique, turn);
   const timeOf = new Map(Array.from(unique, (index, at) => [index, times[at]]));

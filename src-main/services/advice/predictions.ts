@@ -203,7 +203,7 @@ export function createPredictions(pool: Pool): Predictions {
           return { device, part, leading, isNeeded: leading > 0 || remembered.size === 0 };
         });
       });
-      // A valid design must be found soon, so jobs with remembered designs, and of devices without any, come first.
+      // Jobs with remembered designs come first, as do jobs of devices that have none, to find a valid design soon.
       jobs.sort((a, b) => Number(b.isNeeded) - Number(a.isNeeded));
       const asked = jobs.map(({ device, ...rest }) => ({
         plan: device.plan,
@@ -284,7 +284,7 @@ export function createPredictions(pool: Pool): Predictions {
   };
 }
 
-/** Returns a key of the designs, units and resident blocks, on which earlier times depend. */
+/** Identifies the designs, units, resident blocks and registers, on which earlier times depend. */
 const launchesOf = keptWith((device: AdvisedDevice): string => {
   const { implementations } = device.predictor();
   const launches = implementations.map(({ shapes: [shapes], plan: { kernelsByThreads = {} } }) => [
@@ -294,7 +294,7 @@ const launchesOf = keptWith((device: AdvisedDevice): string => {
   return sha256(JSON.stringify([device.key, spaceOf(device), launches]));
 });
 
-/** Returns a key. In spaces with the same key, a number means the same design, whatever the kernels are. */
+/** In spaces with the same key, a number means the same design, whatever the kernels are. */
 function spaceOf({ plan: { axes } }: AdvisedDevice): string {
   const implementations = axes.implementations?.map(({ name, allows }) => ({ name, allows }));
   return JSON.stringify({ ...axes, devices: axes.devices.map(({ id }) => id), implementations });

@@ -73,7 +73,7 @@ export async function advise(
   if (!devices.ok) return devices;
   const all = new Map<AdvisedDevice, DevicePrediction>();
   const look = options.look ?? 'all';
-  // Only a coarse answer about a single device has small maps. Otherwise, the fastest designs are enough.
+  // Only the fastest device has small maps in a coarse answer. Of several devices, it must first be found.
   const isMapped = look === 'coarse' && devices.value.length === 1;
   const predicted = await predictions.of(devices.value, isMapped ? 'whole-coarse' : look, turn);
   let fastest: AdvisedDevice | null = null;

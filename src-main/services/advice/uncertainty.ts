@@ -62,7 +62,7 @@ export async function uncertainty(
   const isOpen = unknownPaths(unknown).length > 0;
   const times = timesUnder(pool, device, unknown, turn);
 
-  // A few block sizes and launches show which groups can be the fastest. Trying all designs would take too long.
+  // A few block sizes and launches show which groups of designs can be the fastest. Trying all takes too long.
   const { axes } = device.plan;
   const few = Uint32Array.from(new Set([...prediction.equal, ...coarseDesigns(axes)]));
   const [fewMs] = await times(few, [{}]);

@@ -7,7 +7,6 @@ import { assumedRange, lawSource } from '../studies/assumed.ts';
 import { BANDWIDTH, decidingUnknown, GATHERS } from '../studies/inputs.ts';
 import type { AdvisedDevice, AdvisedStudy } from './prepare.ts';
 
-/** All candidate designs are predicted under this many draws of the unknown inputs. */
 export const DRAWS = 20;
 
 export function unknownIn({ study, axes }: AdvisedStudy, { device }: AdvisedDevice): Unknown {

@@ -101,7 +101,7 @@ function refusals(connection: Connection, say: AgentOptions['say']) {
   };
 }
 
-/** Returns whether an owner still answers. A silent owner hands its work out again when it comes back. */
+/** A silent owner hands its work out again when it comes back. */
 const isOwned = async ({ redis, key }: Connection, owner: string): Promise<boolean> =>
   (await redis.exists(key('owner', owner))) === 1;
 

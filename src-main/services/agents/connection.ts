@@ -170,7 +170,7 @@ async function answers(redis: Redis, done: Promise<unknown>): Promise<boolean> {
   return true;
 }
 
-/** Connects to a Redis. Fails if it does not answer at first. Later, the connection waits for it. */
+/** Fails if the Redis does not answer at first. Later, the connection waits for it. */
 export async function connect(settings: RedisSettings): Promise<Result<Connection>> {
   const read = await redisOptions(settings);
   if (!read.ok) return read;

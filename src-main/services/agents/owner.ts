@@ -265,7 +265,7 @@ const measureOnAgent = async (
   }
 };
 
-/** Announces an agent or owner. The entry expires if the announcement is not repeated in time. */
+/** The entry expires if the announcement is not repeated in time. */
 export async function announce(
   { redis, key }: Connection,
   kind: 'agent' | 'owner',

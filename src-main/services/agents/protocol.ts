@@ -61,7 +61,7 @@ export function remoteTarget(target: string): { readonly target: string; readonl
 
 export const encode = (value: unknown): Buffer => serialize(value);
 
-/** Decodes data. Its arrays have their own memory, which can be transferred. */
+/** Gives each array its own memory, which can be transferred. */
 export function decode<T>(bytes: Uint8Array): T {
   return withArrays(deserialize(bytes), (array) => array.slice()) as T;
 }

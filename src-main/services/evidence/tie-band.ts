@@ -96,7 +96,7 @@ const wider = (one: TieBand, other: TieBand): TieBand => (other.fraction > one.f
 /**
  * Returns the fraction by which two predicted times of a device must differ for measurements to confirm their order:
  * `tieBand(device)` for designs that differ only in shape, `tieBand(device, 'padded', 'even-share')` for designs that
- * take their work in these ways. If a band was not measured on the device, it comes from other devices (`source` is
+ * take their work in these ways. If a band was not measured on its chip, it comes from other devices (`source` is
  * null). Between kinds, it is then at least as wide as the device's band of shapes.
  */
 export function tieBand(

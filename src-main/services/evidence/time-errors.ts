@@ -5,7 +5,6 @@ import { timeText } from '../../../src-workers/domain/times.ts';
 import { LAUNCH_FLOOR_MS } from '../../../src-workers/predict/constants.ts';
 import { deviceEvidence } from './tie-band.ts';
 
-/** Explains a time that is the assumed shortest time of a launch; null for any other time. */
 export function floorSentence(timeMs: number): string | null {
   return timeMs === LAUNCH_FLOOR_MS
     ? `${timeText(timeMs)} is the assumed time of the shortest launch. The work itself takes less, so the model cannot distinguish such designs.`

@@ -245,7 +245,6 @@ const distinct = (values: readonly number[]): readonly number[] => [...new Set(v
 const bestOf = (times: Float64Array): number =>
   times.reduce((best, time, at) => (Number.isNaN(time) || (best >= 0 && times[best] <= time) ? best : at), -1);
 
-/** Chooses a few designs greedily, so that each law has one within `AGREEMENT_FRACTION` of its fastest. */
 function covering(timesMs: readonly Float64Array[]): readonly number[] {
   const best = timesMs.map((times) => times[bestOf(times)] ?? NaN);
   let open = [...timesMs.keys()].filter((law) => !Number.isNaN(best[law]));

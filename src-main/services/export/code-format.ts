@@ -100,7 +100,7 @@ export function loopLimits(source: CodeSource, row: RankRow): readonly Limit[] {
   ];
 }
 
-/** Code that cuts even shares of the iterations adds up iterations in 32-bit numbers. */
+/** A WGSL kernel that cuts even shares adds up iterations in 32-bit numbers. */
 export function shareLimit({ study, law }: CodeSource, row: RankRow): Limit {
   const sum = (moments(law).mean + 1) * study.workload.units;
   return ['sum of all iterations', sum, MAX_WORD - slotsOf(row)];
@@ -110,7 +110,7 @@ export function threadGroupWidth(device: Device): number {
   return device.kind === 'gpu' ? device.threadGroupWidth : 1;
 }
 
-/** Returns the design to write as code. `note` names the faster design that the code cannot express. */
+/** `note` names the faster design that the code cannot express. */
 export async function gpuDesign(
   job: ExportJob,
   form: Pick<CodeOptions, 'narrow' | 'name' | 'tiles'>,

@@ -53,9 +53,9 @@ export async function readText(path: string, expected?: string, maxBytes = MAX_T
 const ONLY_IN_PLACE = ['EACCES', 'EPERM', 'EROFS', 'EBUSY'];
 
 /**
- * Writes a temporary file in the same folder, and moves it into place when it is complete. If writing fails, the old
- * content remains. Links and read permissions are preserved. A terminal, a pipe or a dangling link is written directly.
- * Throws the system's error.
+ * Writes a temporary file in the same folder and moves it into place, so that a failure leaves the old content. Links
+ * and read permissions are preserved. A terminal, a pipe, a dangling link or a file of `ONLY_IN_PLACE` is written
+ * directly. Throws the system's error.
  */
 export async function writeWhole(path: string, content: string | Uint8Array | AsyncIterable<string>): Promise<void> {
   const [entry, before] = await Promise.all([lstat, stat].map((ask) => ask(path).catch(() => null)));

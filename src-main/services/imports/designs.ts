@@ -71,7 +71,6 @@ function wantedDesign({ case: one }: CaseResult, deviceId: string | null, named:
   return wantedOf(own, {});
 }
 
-/** Returns the case with names instead of numbers, or why the numbers of an exported script are not valid here. */
 function namedCase(one: CaseResult, axes: SpaceAxes, units: number, isDeviceKnown: boolean): CaseResult | string {
   if (one.case.benchmark !== 'external') return one;
   const configuration = withNames(one.case.parameters.configuration, axes, units, isDeviceKnown);
@@ -103,7 +102,7 @@ const NO_PARAMETERS =
 /**
  * Links cases to the designs of a sweep. A case without a design stays unchanged. Several cases of one design differ in
  * parameters that designs lack; only the fastest is linked. A time that equals the sweep's prediction to the last digit
- * was not measured, so its case is left out. Fails if no case is a design.
+ * was not measured, so its case is left out. Fails if no case is a measured design.
  * @param deviceIds the device of each case, if the file states devices outside the configurations
  * @param named the device of the sweep by id or name, if the file or the user names it
  * @param parameters fields of a design by the file's own names

@@ -13,7 +13,7 @@ export type FileKind =
   | { readonly kind: 'study' | 'device' }
   | { readonly kind: 'lengths' | 'other'; readonly message: string };
 
-/** The largest study, bytes. A larger JSON file has measurements. */
+/** The largest study, bytes. A larger JSON file counts as measurements. */
 const MAX_STUDY_BYTES = 4_000_000;
 const HEAD_BYTES = 65_536;
 

@@ -86,7 +86,7 @@ export async function importFile(context: Context, input: ImportInput): Promise<
     deviceId: (position: number) => source?.deviceId ?? devices?.[position] ?? ownId,
   };
   const saved = device ? await context.store.saveMeasuringDevice(runId, device) : ok(null);
-  // If a file is linked to a sweep, only its linked cases are ranked. Other cases belong to another device or kernel.
+  // If a file is linked to a sweep, only its linked cases are ranked.
   const isRanked = (one: CaseResult): boolean =>
     !linked || (one.case.benchmark === 'external' ? one.case.parameters.linked !== undefined : one.timesMs.length > 0);
   const best = saved.ok ? await saveCases(context, runId, cases, records, isRanked) : saved;
@@ -103,10 +103,7 @@ export async function importFile(context: Context, input: ImportInput): Promise<
 
 const SHOWN_VALUES = 6;
 
-/**
- * Returns the questions that the user must answer before an import. There are none (`null`) if the file names its
- * designs, or if it has no parameters of another program.
- */
+/** Returns the questions that the user must answer before an import; `null` if there are none. */
 export async function inspectImport(
   context: Context,
   { fileName, bytes, openRunId, studyName }: ProcedureArguments<'import.inspect'>,

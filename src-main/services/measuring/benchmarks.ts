@@ -78,7 +78,6 @@ interface PlannedMeasurement {
   readonly view: RunView | null;
 }
 
-/** Returns the width of a GPU's thread groups; null if no GPU has this id. Without an id, the first GPU counts. */
 function groupWidth(view: RunView | null, deviceId: string | undefined): number | null {
   const gpus = view?.devices.filter((device) => device.kind === 'gpu');
   return gpus?.find(({ id }) => deviceId === undefined || id === deviceId)?.threadGroupWidth ?? null;
@@ -516,7 +515,7 @@ async function measureOnce(
     case 'refused':
       return failed({ code: 'bad-input', message: `${end.message.replace(/\.$/, '')}. ${kept()}` });
     case 'crashed': {
-      // A case that made the program crash would do so again. It counts as failed, so that a resumed run skips it.
+      // A case that made the program crash may do so again. It counts as failed, so that a resumed run skips it.
       const at = state.begun ? await session.giveUp(`the measuring program ${end.message}`) : ok(null);
       if (!at.ok) return failed(at.error);
       const where = at.value === null ? '' : ` (while measuring ${at.value})`;

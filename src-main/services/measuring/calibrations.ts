@@ -115,7 +115,6 @@ export function comparableDesigns({ records }: MeasuredSweep): readonly Comparab
   return [...designs.values()];
 }
 
-/** A worker fits the parameters, because this takes seconds. */
 export async function fitCalibration(context: Context, measured: MeasuredSweep): Promise<Result<CalibrationProfile>> {
   const { run, view, deviceAt, measuring } = measured;
   const divergence = await findDivergence(context, measuring.fingerprint);
@@ -281,8 +280,8 @@ export function studyWithoutProfile(study: Study, deviceId: string, before: Stud
 }
 
 /**
- * Returns the study of the sweep whose designs were measured for the calibration of this device. Returns `null` if the
- * study's figures match no saved calibration.
+ * Returns the study of the sweep whose designs were measured for the calibration of this device; `null` if no saved
+ * calibration has the study's figures, or if its run was deleted.
  */
 export async function studyBefore({ store }: Context, study: Study, deviceId: string): Promise<Result<Study | null>> {
   const kept = await listCalibrations(store, deviceId);

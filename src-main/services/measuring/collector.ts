@@ -45,7 +45,7 @@ export function collectCases(cases: readonly BenchCase[], repeats: number) {
       return ok(found.failure === null ? complete : [...complete, close(found)]);
     },
     settle: () => closeFull(null),
-    /** Finishes the remaining cases after the record `done`. A case without any record has failed. */
+    /** Finishes the remaining cases after the record `done`. A case without times and values has failed. */
     finish: () =>
       [...waiting.values()].map((found) => {
         const empty = found.timesMs.length === 0 && Object.keys(found.values).length === 0;

@@ -15,7 +15,6 @@ function words(name: string): readonly string[] {
   return name.replaceAll('_', ' ').replace(NOISE, ' ').toLowerCase().split(/[^a-z0-9]+/).filter((word) => word !== ''); // prettier-ignore
 }
 
-/** Returns the words of a name that identify the model: those with a digit, or all if none has one (SwiftShader). */
 function modelWords(name: string): readonly string[] {
   const all = words(name);
   const numbered = all.filter((word) => /\d/.test(word));

@@ -47,7 +47,7 @@ export function kernelBackend(
   return ok(backend === 'webgpu' ? backend : 'program');
 }
 
-/** Returns what a target can do with the user's kernel. How units are taken depends on the kernel, not the target. */
+/** How units are taken depends on the user's kernel, not on the target. */
 export function kernelAbility(ability: Ability): Ability {
   return { ...ability, threadsPerUnit: null, bestBuckets: true, wholeUnits: false, tiles: false };
 }
@@ -92,7 +92,6 @@ export async function kernelTask(
 /** Kernels whose files could be read, by digest and number of units. Tunings request the same kernel repeatedly. */
 const readable = new Set<string>();
 
-/** Fails with `conflict` if the kernel has changed since the measurement. */
 export async function kernelAgain(before: KernelTask): Promise<Result<KernelTask>> {
   const again = await readKernel(before.file);
   if (!again.ok) return again;

@@ -103,7 +103,6 @@ export async function chosenDesigns(
   return ok({ designs, leftOut: found.runnable < found.designs ? found : null });
 }
 
-/** A single loop stands in for a kernel, so only one implementation can be measured at a time. */
 function severalKernels({ run, ranking: { axes } }: RunView, all: readonly Implementation[]): Result<never> {
   const names = (some: readonly Implementation[]): string => listText(some.map(({ name }) => name));
   const can = all.filter(({ allows }) => (allows.balancing ?? axes.balancing).some(takesWholeUnits));
@@ -211,7 +210,7 @@ const NO_LOOP: FirstUnitLoopProfile = { parallelSteps: 0, serialSteps: 0, depend
  * For a GPU or the user's own program, the units are the lengths in their own order, or draws from the law with the
  * seed of the sweep. For a CPU, they are the entries that its prediction partitions, with the traffic of the units in
  * each. A second call returns the same units unless a file has changed.
- * @param part the number of units to measure, on a GPU
+ * @param part the number of units to measure, except on a CPU
  */
 export async function measuredUnits(
   context: Context,

@@ -6,7 +6,7 @@ import { kindText } from '../runs/runs.ts';
 
 /** A measured run is a `bench` run of this machine or an `import` of a file. Both are stored in the same way. */
 
-/** The `study` column of a measured run has these fields, and also the study of its sweep. */
+/** The `study` column of a measured run has this field and, with a sweep, also the study of the sweep. */
 export interface MeasuredRunStudy {
   readonly measuring: {
     readonly request: MeasuringRequest;

@@ -150,7 +150,6 @@ export async function runProgram(
   }
 }
 
-/** Returns the line of standard error that names the cause: a script's error, otherwise the last line. */
 function errorLine(stderr: string): string {
   const last = lastLine(stderr);
   const thrown = /^Node\.js v/.test(last) ? stderr.split('\n').findLast((line) => /^\w*Error\b/.test(line)) : undefined;

@@ -57,7 +57,6 @@ export const EMULATION_TARGET = 'emulation';
 /** `caller:NAME` is a function NAME of the calling program, which sends records as a page does. */
 export const isCallerTarget = (target: string): boolean => /^caller:[^@]{1,300}$/.test(target);
 
-/** `opencl:0`, `opencl:1`, … are the devices of all OpenCL platforms, for the user's own kernel. */
 export const isOpencl = (target: string): boolean => /^opencl:\d{1,2}$/.test(target);
 
 /** The time limit for compiling one object file, ms. The kernels are small, but a busy machine may be slow. */

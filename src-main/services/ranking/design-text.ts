@@ -41,7 +41,7 @@ export function launchedText(design: Design, axes: SpaceAxes, index: number): st
   return `${named}u=${design.threadsPerUnit} block=${blockWord(design)} ${launch} order=${design.balancing}${flattened}${cap}`;
 }
 
-/** Returns, for example, `16 threads per unit, blocks of 128 threads`. An invalid design has no number of blocks. */
+/** Returns what differs in `to`, such as `no balancing, 64 blocks`. An invalid design has no number of blocks. */
 export function differenceText(from: Design, to: Design): string {
   const cap = to.registerCap === null ? 'no register cap' : `registers capped at ${to.registerCap}`;
   const cpu = isCpuDesign(to);

@@ -59,8 +59,8 @@ export interface MeasuredDesigns {
 
 /**
  * A row of a ranking is about one device, so it shows only measurements on that device (`isSameDevice`). Others are
- * shown only in comparisons of their run, where both devices are named. Designs with a wrong result have no time.
- * @param records the measurements, oldest first; if a design was measured twice, the newer one counts
+ * shown only in comparisons of their run, where both devices are named. A wrong result does not count.
+ * @param records the measurements, oldest first; of several times of a design, the newest counts
  */
 function measuredDesigns(
   records: readonly MeasurementOfRun[],
@@ -107,7 +107,6 @@ interface Interval {
   readonly highMs: number | null;
 }
 
-/** Returns false if an interval is missing. */
 export function intervalsOverlap(a: Interval, b: Interval): boolean {
   if (a.lowMs === null || a.highMs === null || b.lowMs === null || b.highMs === null) return false;
   return a.lowMs <= b.highMs && b.lowMs <= a.highMs;
@@ -164,7 +163,7 @@ export function fastestOf(findings: Findings, list: Uint32Array): FastestFound {
 
 type FoundOrder = Readonly<Record<'simulatedMs' | 'measuredMs', readonly number[]>>;
 
-/** Maximum number of kept orders of a run. The least recently used one is dropped first. */
+/** Maximum number of kept orders of a run. */
 const MAX_ORDERS = 8;
 
 /** Keeps the orders of lists on screen, by number. A list keeps the order that it had when it was opened. */

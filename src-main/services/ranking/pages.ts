@@ -209,7 +209,6 @@ export function rankHistogram(view: RunView, input: ProcedureArguments<'ranking.
   return ok({ edgesMs, counts, passing, best, median: timeMs(list[list.length >>> 1]), beyond });
 }
 
-/** A time at the last edge belongs to the last bin. */
 function binCounts(list: Uint32Array, timeMs: (design: number) => number, edgesMs: Float64Array): Float64Array {
   const counts = new Float64Array(edgesMs.length - 1);
   const below = (edge: number, inclusive: boolean): number =>

@@ -23,7 +23,6 @@ export async function changedSince(
   return staleFields(snapshot, { ...now.value, study });
 }
 
-/** Lists the fields in which two studies differ, without those that do not change a prediction. */
 export function staleFields(then: LocatedStudy, now: LocatedStudy): readonly FieldChange[] {
   return differences(then.study, now.study, '')
     .filter(({ field }) => !['name', 'description', '$schema', 'seed'].includes(field) && !/\.origins?\b/.test(field))

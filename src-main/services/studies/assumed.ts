@@ -123,7 +123,6 @@ export function assumedRange(
     : null;
 }
 
-/** Adds to each assumed input the range and the source of its law. */
 export function withLaws(facts: readonly InputFact[], inputs: AdvisedInputs, device: Device): readonly InputFact[] {
   const unknown = unknownOf(inputs, device);
   return facts.map((fact) => ({

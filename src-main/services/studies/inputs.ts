@@ -25,7 +25,7 @@ export function decidingUnknown(study: Study, axes: SpaceAxes, device: Device): 
   };
 }
 
-/** Inputs that no study can state, because no field has them. They are drawn like unstated fields. */
+/** Inputs that have no field of their own in a study. They are drawn like unstated fields. */
 export const GATHERS = { path: 'kernel.accesses', label: 'Gathers that miss the cache' } as const;
 export const BANDWIDTH = {
   path: 'device.achievedBandwidthFraction',

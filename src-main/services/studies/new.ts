@@ -65,7 +65,7 @@ export async function writeNewStudy(
   return ok({ units, mean, max, devices: valid.value.devices, ...(note && { note }) });
 }
 
-/** Returns the workload with the path of its file from the folder of the study. Text that names no file is kept. */
+/** Returns the workload with the path of its file relative to the study's folder. Text that names no file is kept. */
 function workloadText(lengths: string, folder: string): Result<string> {
   const [, kind, name] = /^(?:(file|mtx):)?(.*)$/s.exec(lengths)!;
   // A name may contain `#`, so the text is tried as a whole name before it is split into a name and columns.

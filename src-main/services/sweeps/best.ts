@@ -13,7 +13,6 @@ import { designText } from '../../../src-workers/domain/design.ts';
 import { openExecution, triedTwice } from '../runs/execution.ts';
 import type { RunHandle } from '../runs/running.ts';
 
-/** One task computes bounds for this many parts of the space. */
 const BOUND_PARTS = 64;
 
 /** Returns a function that runs tasks for parts of a space, `lanes` at a time. A failed task aborts `controller`. */

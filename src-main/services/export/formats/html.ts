@@ -77,7 +77,7 @@ const paragraph = (sentences: readonly string[]): string =>
   sentences.length === 0 ? '' : `<p>${sentences.map(escaped).join(' ')}</p>`;
 
 /**
- * The page has no address, loads nothing, and its only script is that of the map.
+ * The page loads nothing, and its only script is that of the map.
  * @param map the section of `mapSection`, already escaped
  */
 function htmlReport(facts: ReportFacts, draw: DrawChart, map: string): string {

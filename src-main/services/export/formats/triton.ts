@@ -39,7 +39,7 @@ export const triton = tunerFormat({
 
 /** Numbers of units to predict, relative to the study's number. */
 const UNITS_FACTORS = [1 / 256, 1 / 64, 1 / 16, 1 / 4, 1, 4, 16, 64];
-/** Units in a given order are predicted one by one, so larger numbers are left out. */
+/** Units in a given order are predicted one by one, so numbers above this and above the study's are left out. */
 const MAX_ORDERED_UNITS = 2 ** 22;
 
 interface UnitsTable {
@@ -69,7 +69,6 @@ async function unitsTable(
     changes: units.map((value) => (value === plan.units ? null : { input: 'workload.units', value })),
   });
   const best = timesMs.map((times) => times.reduce((least, time) => (time < least ? time : least), Infinity));
-  // A design that cannot run has no time and so no ratio.
   const ratio = designs.map((_, at) =>
     timesMs.reduce(
       (least, times, i) => Math.min(least, Number.isNaN(times[at]) ? Infinity : times[at] / best[i]),
@@ -86,7 +85,7 @@ async function unitsTable(
   };
 }
 
-/** The number of configurations that Triton measures after pruning by default. */
+/** How many configurations Triton measures after pruning, unless the user edits the file. */
 const TRITON_TOP_K = 10;
 
 /**
