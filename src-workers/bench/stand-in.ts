@@ -126,7 +126,7 @@ export function unitLoopShape(profile: UnitLoopProfile, u: number): UnitLoopShap
   const stepsOf = (share: number): number => (share > 0 ? Math.max(1, Math.round(share * all)) : 0);
   const doubles = stepsOf(fp64Share);
   const specials = stepsOf(specialShare);
-  // Each class but the integers has a link before it and a link after it, which are integer instructions.
+  // One integer instruction before each other class and one after it link its steps to the chain.
   const linksBefore = 2 * (Math.sign(doubles) + Math.sign(specials));
   const room = Math.max(0, Math.round(all - needed.instructions) - doubles - specials - linksBefore);
   const integersWanted = Math.max(0, Math.round(integerShare * all - needed.integers - linksBefore - 2));

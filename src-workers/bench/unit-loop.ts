@@ -59,7 +59,7 @@ export function parseStandIn(text: string): Result<WholeUnitBalancing> {
 }
 
 /**
- * Returns the unit at each position. If the order depends on lengths, the shortest comes first. Equal lengths, and
+ * Returns the unit at each position. Orders by length begin with the shortest unit (of each window). Equal lengths, and
  * units within a bucket, keep their order. Fails with `bad-input` on no or too many units.
  * @param unitsPerGroup n of the design, on which the best buckets depend
  */

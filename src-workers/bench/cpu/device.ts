@@ -11,7 +11,7 @@ function read(...path: readonly string[]): string | null {
   try {
     return readFileSync(join(...path), 'utf8').trim();
   } catch {
-    return null; // The system does not report this value.
+    return null;
   }
 }
 

@@ -49,7 +49,7 @@ function triad(): AssembledFunction {
   };
 }
 
-/** Computes Σ row[j]·x[j]; `bytes` is a multiple of 8. With four sums, additions do not wait for one another. */
+/** Computes Σ row[j]·x[j]; `bytes` is a multiple of 8. Four sums shorten the chain of additions. */
 function dot(): AssembledFunction {
   const [row, x, bytes, bulk] = [0, 1, 2, 3].map(local);
   const sums = [4, 5, 6, 7].map(local);

@@ -138,7 +138,7 @@ function triangularShares(cores: number, rows: number): Result<CaseShares> {
     firstRow,
     arrays: [0, x, y],
     memoryBytes: y + rows * ELEMENT_BYTES,
-    // The vectors stay in the cache and do not count: the matrix is larger by a factor of about the number of rows.
+    // The vectors stay in the cache and do not count, since the matrix is far larger.
     loadBytes: Array.from(nonZeros, (entries) => entries * ELEMENT_BYTES),
   });
 }

@@ -120,7 +120,7 @@ async function shellScript(plan: BenchPlan, objects: readonly CudaObject[], read
   return filled(await read('run.sh'), { ...values, COMPILER: await part('compiler'), TARGETS: await part('targets') });
 }
 
-/** The script needs Windows PowerShell 5.1. `>` would change the encoding, so output is copied byte by byte. */
+/** The script needs Windows PowerShell 5.1. It writes output by .NET, because `>` would change the encoding. */
 async function windowsScript(plan: BenchPlan, objects: readonly CudaObject[], read: ReadText): Promise<string> {
   const quoted = (words: readonly string[]): string =>
     words.map((word) => `'${word.replaceAll("'", "''")}'`).join(', ');

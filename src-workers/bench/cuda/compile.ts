@@ -107,7 +107,7 @@ function listFlags(request: CudaCompilation): readonly string[] {
     : [...COMPILE_FLAGS, ...architectureFlags(architectures)];
 }
 
-/** Products and sums are rounded separately, as in CUDA. Remarks report the resources of kernels. */
+/** Products and sums are not fused, so `__fmul_rn` rounds as in CUDA. Remarks report the resources of kernels. */
 export const HIP_COMPILE_FLAGS = [
   '-x',
   'hip',
@@ -120,7 +120,7 @@ export const HIP_COMPILE_FLAGS = [
 const offloadFlags = ({ architectures }: CudaCompilation): readonly string[] =>
   architectures.map((name) => `--offload-arch=${name}`);
 
-/** Removes the register cap from flags, since hipcc has no such flag. Kernels have an attribute for it instead. */
+/** Removes the register cap from flags, since hipcc has no such flag. */
 export function withoutCap(flags: readonly string[]): readonly string[] {
   const at = flags.indexOf('--maxrregcount');
   return at < 0 ? flags : flags.toSpliced(at, 2);

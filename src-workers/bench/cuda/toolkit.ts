@@ -94,7 +94,6 @@ function findArchitecture({ known }: Toolkit, capability: number): string | null
   return older.length > 0 ? `compute_${Math.max(...older)}` : null;
 }
 
-/** Chooses the toolkit that supports the GPUs best. Among equally good toolkits, the first wins. */
 export function chooseToolkit(toolkits: readonly Toolkit[], capabilities: readonly number[]): ToolkitChoice {
   if (capabilities.length === 0) return { nvcc: toolkits[0].nvcc, architectures: ['native'], lacking: [] };
   const choices = toolkits.map((toolkit) => {
@@ -155,7 +154,7 @@ async function firstThatKnows(compilers: readonly string[], capabilities: readon
   return chooseToolkit(toolkits, capabilities);
 }
 
-/** @param architecture such as `sm_70`; the first nvcc that compiles for it is chosen */
+/** @param architecture such as `sm_70`; the nvcc that supports it best is chosen */
 export async function findNvcc(environment: Environment, architecture = ''): Promise<Result<string>> {
   const compilers = await findCompilers(environment);
   if (!compilers.ok) return compilers;

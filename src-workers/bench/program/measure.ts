@@ -20,9 +20,9 @@ import { splitCommand, substituted, listValues, type UnitTexts, type Values } fr
 import { exitText, readOutput, type ProgramOutput } from './output.ts';
 
 /**
- * Every design is launched once, in random order. The digests of these launches, or of earlier runs, decide which
- * result is right. Then each launch is of a random design among the first `ALTERNATING` unfinished ones, so that
- * changes of the machine affect these alike, and designs are still completed one after another.
+ * Except in a probe, every design is first launched once, in random order. The digests of these launches, or of earlier
+ * runs, decide which result is right. Then each launch is of a random design among the first `ALTERNATING` unfinished
+ * ones, so that changes of the machine affect these alike, and designs are still completed one after another.
  */
 
 interface Measured {

@@ -540,7 +540,6 @@ void probeCache(Case& run) {
   run.wake();
   std::vector<uint64_t> sizes;
   std::vector<double> cycles;
-  // There are four sizes per octave.
   for (double size = static_cast<double>(least); size <= static_cast<double>(most) * 1.0001; size *= std::pow(2.0, 0.25)) {
     run.checkTime();
     const uint64_t bytes = static_cast<uint64_t>(size) / stride * stride;

@@ -24,7 +24,7 @@ inline uint32_t tableWords(uint32_t least) {
   return words;
 }
 
-/// One table for all cases of a plan, whose launches may alternate. It is never freed.
+/// One table for all cases of a plan, whose launches may alternate. It is not freed at the end.
 inline const uint32_t* sharedTable(uint32_t words) {
   static Buffer<uint32_t>* table = nullptr;
   static uint32_t filled = 0;

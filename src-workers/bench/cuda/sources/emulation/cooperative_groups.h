@@ -16,7 +16,6 @@ struct thread_block {
 };
 inline thread_block this_thread_block() { return {}; }
 
-/// A grid only knows the number of its threads, since it cannot synchronise here.
 struct grid_group {
   unsigned long long thread_rank() const {
     const unsigned long long block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
