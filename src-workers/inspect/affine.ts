@@ -238,7 +238,7 @@ function integer(text: string): number {
   return value > 0x7fffffff && value <= 0xffffffff ? value - 2 ** 32 : value;
 }
 
-/** Returns a name for a product of factors that are the same at every instruction; null for other products. */
+/** Returns a name for a product whose factors do not change in the kernel; null for other products. */
 function multiplySums(...factors: readonly Sum[]): string | null {
   const names = factors.map(({ constant, terms }) =>
     [constant, ...[...terms].map(([name, times]) => `${times}·${name}`)].join('+'),
@@ -294,7 +294,7 @@ function result({ text }: Instruction, value: (operand: string | undefined) => S
     case 'or':
       return joined(value(first), value(second));
     case 'HFMA2': {
-      // This instruction loads a small integer, written as the bits of two half-precision constants.
+      // With RZ, it makes a small integer, written as the bits of two half-precision constants.
       const [high, low] = operands.slice(-2).map(Number);
       return /RZ, *RZ\b/.test(text.replaceAll('-', '')) && high === 0 && low >= 0 && low < 2 ** -14
         ? constant(Math.round(low * 2 ** 24))

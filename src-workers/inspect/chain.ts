@@ -12,7 +12,7 @@ export interface Region {
 export interface Chain {
   /** Dependent arithmetic, in latencies of one arithmetic instruction. */
   readonly instructions: number;
-  /** Shuffles, barriers and loads that do not leave the multiprocessor. */
+  /** Shuffles, barriers, and loads from shared or local memory. */
   readonly exchanges: number;
   /** Loads from device memory. */
   readonly loads: number;

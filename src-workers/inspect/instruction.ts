@@ -18,14 +18,12 @@ export interface Instruction {
   readonly moves: boolean;
   /** Whether the result differs between threads by itself, like an index or the result of an atomic. */
   readonly differs: boolean;
-  /** Labels to which the instruction may branch. */
   readonly targets: readonly string[];
   /** Whether the instruction always branches or always ends the thread. A guarded instruction does not. */
   readonly leaves: boolean;
   readonly ends: boolean;
   /** Set for tensor cores, and for arithmetic on one or two 16-bit halves. Predictions have no figures for them. */
   readonly unit: 'matrix' | 'half' | 'two halves' | null;
-  /** Whether the instruction calls a function. Such calls are not followed. */
   readonly calls: boolean;
   /** Whether the assembler turns this PTX instruction into several machine instructions. */
   readonly expands: boolean;

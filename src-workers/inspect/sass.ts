@@ -49,7 +49,7 @@ const MEMORY =
 const CONTROL =
   /^(BRA|BRX|BRXU|JMP|JMX|EXIT|RET|CALL|BSSY|BSYNC|BREAK|BMOV|WARPSYNC|BAR|YIELD|NOP|DEPBAR|LDGDEPBAR|KILL|BPT|NANOSLEEP|MEMBAR|ERRBAR|LEPC|RPCMOV|SYNCS|SYNC|SSY|PBK|BRK|WARPGROUP|UCGABAR|ACQBULK|ENDCOLLECTIVE)\w*$/;
 const SPECIAL = /^(MUFU|I2F|F2I|FRND|F2F)$/;
-/** `LD` is a generic load; LDS, LDL, LDC and LDSM do not leave the multiprocessor. */
+/** `LD` is a generic load. LDS, LDL, LDC and LDSM rarely wait for device memory. */
 const LOADS = /^(LD|LDG|TEX|TLD|TLD4|TXD|SULD|ATOM|ATOMG|SUATOM)$/;
 const ACCESSES = /^(LD|LDG|ST|STG|ATOM|ATOMG|RED|REDG)$/;
 /** Tensor cores: HMMA, IMMA, BMMA, DMMA, QMMA, and the instructions of warp groups. */
@@ -67,7 +67,7 @@ function instruction(text: string, line: number | null, before: string): Instruc
   const results =
     isBranch || ends || NO_RESULT.test(operation) || CONTROL.test(operation) ? 0 : resultCount(name, operands);
   const wide = findWidth(name, operation);
-  // HFMA2 makes a constant from two halves, without registers.
+  // HFMA2 with RZ as its first source returns its addend, so it counts as a move.
   const moves =
     operation === 'MOV' || name.startsWith('IMAD.MOV') || (operation === 'HFMA2' && /^-?RZ$/.test(operands[1] ?? ''));
   const kind = moves ? 'integer' : classify(operation);

@@ -38,7 +38,7 @@ export function findUnrolling(graph: Graph, loop: Loop, sums: Sums, compared: re
   const step = steps.length === 0 ? null : Math.min(...steps);
   // A loop over matrix fragments may step by the size of a fragment.
   const matrices = [...own].some((at) => code[at].unit === 'matrix');
-  // A step in bytes does not show the unrolling, so each stream must then have at least one access per iteration.
+  // If the step is in bytes, it does not show the unrolling. Each stream then needs an access for each iteration.
   const inBytes = streams.some((one) => one.step === step);
   const stepThrough = (times: number): boolean =>
     streams.every((one) => one.span >= ((times - 1) / times) * one.step && (!inBytes || one.places.size >= times));
