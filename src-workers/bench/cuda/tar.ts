@@ -4,7 +4,7 @@ import type { PlacedFile } from './cuda-plan.ts';
 const BLOCK = 512;
 export const ARCHIVE_FOLDER = 'lockstep-bundle';
 
-/** Equal files give equal bytes, since owners and times are zero. Fails with `bad-input` on a path that is too long. */
+/** Equal files give equal bytes, since owners and times are zero. Fails with `bad-input` on a bad path. */
 export function tarArchive(files: readonly PlacedFile[]): Result<Uint8Array> {
   const sizes = files.map(({ bytes }) => BLOCK + Math.ceil(bytes.length / BLOCK) * BLOCK);
   // Two empty blocks end an archive.

@@ -11,7 +11,6 @@ const MAP_READ = 0x1;
 const MAP_MODE_READ = 0x1;
 const BUFFER_USAGE = { uniform: 0x40 | COPY_DST, storage: 0x80 | COPY_SRC | COPY_DST } as const;
 
-/** A grid of more blocks has several rows. */
 const MAX_BLOCKS_PER_ROW = 65_535;
 
 const SLEPT_SHARE = 0.9;
