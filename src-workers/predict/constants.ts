@@ -15,6 +15,8 @@ export const FOLLOWED_ROUNDS = 32;
 /** A larger window counts as a full sort: its loss is below 1.001 for any group that fits a device. */
 export const LARGEST_WINDOW_UNITS = 2 ** 20;
 export const MAX_LAW_GROUPS = 2 ** 11;
+/** Groups that are assumed to fetch from one counter. Beyond some hundreds, their number has no effect. */
+export const FETCHING_GROUPS = 1024;
 
 /** Shortest kernel time on a device without measured launches, ms. Assumed: an empty kernel takes 2 to 3 µs. */
 export const LAUNCH_FLOOR_MS = 0.0025;

@@ -3,6 +3,7 @@ import { isEvenShare, isPadded, type EvenShareBalancing } from '../domain/design
 import type { LengthLaw } from '../domain/workload.ts';
 import { getOrMake, keptFor } from '../numeric/kept.ts';
 import { getCachedDepth } from './caches.ts';
+import { FETCHING_GROUPS } from './constants.ts';
 import { getPace } from './cost/pace.ts';
 import { arrangeKnownUnits } from './dealing/arrange.ts';
 import { readFetchedOrder } from './dealing/fetched-order.ts';
@@ -20,9 +21,6 @@ import { getPaddedLaw, isInGivenOrder } from './orders.ts';
 import { getGivenOrder } from './plan.ts';
 import type { DepthLaws, DepthOfDesign, SharedByCaps } from './tables.ts';
 import { isSorted } from './time/dealt-launch.ts';
-
-/** Groups that are assumed to fetch from one counter. Beyond some hundreds, their number has no effect. */
-const FETCHING_GROUPS = 1024;
 
 export function getSharedByCaps(candidate: GpuCandidate): SharedByCaps {
   const { predictor, deviceAt, threadsPerUnit, loopAt, balancingAt, blockAt, gridBlocks, meanUnitsPerThread } =

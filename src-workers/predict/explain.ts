@@ -17,7 +17,7 @@ import { getCpuLoads, timeOnGpu, type TimedOnGpu } from './time-design.ts';
 import type { SweepPlan } from './plan.ts';
 import { phaseDemand } from '../models/pipeline/derive.ts';
 import { getPace } from './cost/pace.ts';
-import { isOneLoop, getMeanRound } from './cost/mean-round.ts';
+import { countRounds, getMeanRound, isOneLoop } from './cost/mean-round.ts';
 import { isInGivenOrder } from './orders.ts';
 import { preparePipeline } from './predictor.ts';
 import type { Predictor } from './tables.ts';
@@ -81,7 +81,7 @@ function explainLaunch(candidate: GpuCandidate): Breakdown {
   const pace = getPace(candidate);
   // An even share counts as one round. The time of its search is a separate part, computed below.
   const rounds = isCut ? 1 - timed.searchShare : candidate.meanUnitsPerThread;
-  const round = getMeanRound(candidate, rounds);
+  const round = getMeanRound(candidate, countRounds(candidate));
   // Converts cycles per thread group and round into milliseconds for all rounds of one multiprocessor.
   const roundsMs = groupsPerMultiprocessor * rounds * shape.threadGroupsPerGroup * toMs;
   const { stepIssueCycles, transferCycles } = pace;

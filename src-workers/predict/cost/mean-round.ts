@@ -1,6 +1,8 @@
 import { isEvenShare, isPadded } from '../../domain/design.ts';
 import type { LoopForm } from '../../domain/kernel.ts';
+import { FETCHING_GROUPS } from '../constants.ts';
 import { getLossOfGroups, keepsOrder } from '../dealing/given.ts';
+import { tabulateFetches } from '../dealing/units-per-slot.ts';
 import { makeGroupDepthLaw } from '../depth/group-depth.ts';
 import { countSliceUnits } from '../depth/padded.ts';
 import type { GpuCandidate } from '../design/candidate.ts';
@@ -9,6 +11,28 @@ import { getGivenOrder } from '../plan.ts';
 import type { MeanRound } from '../tables.ts';
 import { getOrMake } from '../../numeric/kept.ts';
 import { moments } from '../../models/workload/laws.ts';
+
+/** More rounds count as this many: a phase that runs once per thread then has little weight. */
+export const MOST_ROUNDS = 64;
+/** Steps of `countRounds` between two powers of two, at most. */
+export const ROUND_STEPS = 16;
+/** Below this many units per slot, the loss of a single loop falls fast with each further unit. */
+const FEW_ROUNDS = 8;
+
+/**
+ * Rounds the mean units of a slot, so that launches share laws and tables. Slots that fetch get the number of their
+ * depth law. A single loop gets finer steps, because its losses depend on the number.
+ */
+export function countRounds(candidate: GpuCandidate): number {
+  const { balancing, meanUnitsPerThread } = candidate;
+  if (isEvenShare(balancing) || !(meanUnitsPerThread > 1)) return 1;
+  if (meanUnitsPerThread >= MOST_ROUNDS) return MOST_ROUNDS;
+  if (balancing.kind === 'dynamic-fetch') return Math.min(MOST_ROUNDS, tabulateFetches(meanUnitsPerThread).units);
+  const octave = 2 ** Math.floor(Math.log2(meanUnitsPerThread));
+  const isFine = meanUnitsPerThread < FEW_ROUNDS && isOneLoop(candidate);
+  const step = isFine ? octave / ROUND_STEPS : Math.max(1, octave / 4);
+  return Math.round(meanUnitsPerThread / step) * step;
+}
 
 /**
  * Returns the mean round of a candidate, from which the phases get their weights. In a flattened loop, units in a given
@@ -26,10 +50,10 @@ export function getMeanRound(candidate: GpuCandidate, rounds: number): MeanRound
   }
   const { meanRounds } = predictor.laws[balancingAt];
   const loop = isOneLoop(candidate) ? 'flattened' : 'nested';
-  const whole = loop === 'nested' ? 1 : Math.max(1, Math.round(rounds));
-  const key = (Number(loop === 'flattened') * 128 + n) * 128 + whole;
+  const each = loop === 'nested' ? 1 : rounds;
+  const key = (Number(loop === 'flattened') * 128 + n) * 128 + each;
   return getOrMake(meanRounds, key, () => {
-    const { iterations, starts } = makeRound(candidate, loop, whole);
+    const { iterations, starts } = makeRound(candidate, loop, each);
     return { iterations: Math.max(iterations, 1e-9), starts, units: 1 };
   });
 }
@@ -48,12 +72,22 @@ function makeRound(candidate: GpuCandidate, loop: LoopForm, rounds: number): Omi
     return { iterations: moments(law).mean, starts: 1 };
   }
   const isOrdered = balancing.kind === 'window-sort' || balancing.kind === 'full-sort';
-  const each = isOrdered ? 1 : rounds;
-  const depth = makeGroupDepthLaw(plan.law, n, balancing, loop, each, { setupIterations: 0 });
-  const plain = depth.meanDepth / each;
-  if (loop === 'nested') return { iterations: plain, starts: 1 };
-  const withStarts = makeGroupDepthLaw(plan.law, n, balancing, loop, each, { setupIterations: 1 });
-  return { iterations: plain, starts: Math.max(1, (withStarts.meanDepth - depth.meanDepth) / each) };
+  const poolGroups = balancing.kind === 'dynamic-fetch' ? FETCHING_GROUPS : 1;
+  const ofWhole = (each: number): Omit<MeanRound, 'units'> => {
+    const depth = makeGroupDepthLaw(plan.law, n, balancing, loop, each, { setupIterations: 0, poolGroups });
+    const plain = depth.meanDepth / each;
+    if (loop === 'nested') return { iterations: plain, starts: 1 };
+    const withStarts = makeGroupDepthLaw(plan.law, n, balancing, loop, each, { setupIterations: 1, poolGroups });
+    return { iterations: plain, starts: Math.max(1, (withStarts.meanDepth - depth.meanDepth) / each) };
+  };
+  if (isOrdered) return ofWhole(1);
+  const fewer = Math.floor(rounds);
+  if (fewer === rounds || balancing.kind === 'dynamic-fetch') return ofWhole(rounds);
+  // Some slots have one unit more. The means are weighted by the units in the groups of such slots.
+  const [low, high] = [ofWhole(fewer), ofWhole(fewer + 1)];
+  const share = ((rounds - fewer) * (fewer + 1)) / rounds;
+  const mix = (a: number, b: number): number => (1 - share) * a + share * b;
+  return { iterations: mix(low.iterations, high.iterations), starts: mix(low.starts, high.starts) };
 }
 
 /** Whether a lane runs one loop over the iterations of all its units. */

@@ -12,24 +12,13 @@ import type { GpuCandidate } from '../design/candidate.ts';
 import { preparePipeline } from '../predictor.ts';
 import type { Pace, RoundCost, RoundPart } from '../tables.ts';
 import { ONE_SCHEDULER, smoothRounds, type Schedulers } from '../time/cycles.ts';
-import { isOneLoop } from './mean-round.ts';
+import { countRounds, isOneLoop, MOST_ROUNDS, ROUND_STEPS } from './mean-round.ts';
 import { computeStepCost, makeRoundCost } from './round-cost.ts';
 
 /** If issue is less than this share of the issue and transfer cycles that a group adds, schedulers are ignored. */
 const LEAST_ISSUE_SHARE = 0.05;
 /** A setup below this part of the iterations between setups is rounded more coarsely, so that launches share laws. */
 const SMALL_SETUP = 1 / 8;
-
-/** More rounds count as this many: a phase that runs once per thread then has little weight. */
-const MOST_ROUNDS = 64;
-
-/** Rounds to one of four values per power of two, so that launches share laws and tables. */
-function roundToScale(rounds: number): number {
-  if (!(rounds > 1)) return 1;
-  if (rounds >= MOST_ROUNDS) return MOST_ROUNDS;
-  const step = 2 ** Math.max(0, Math.floor(Math.log2(rounds)) - 2);
-  return Math.round(rounds / step) * step;
-}
 
 /** A family (all launches of one block size and register cap) gets the pace of full multiprocessors and many rounds. */
 export function getPace(candidate: GpuCandidate): Pace {
@@ -46,7 +35,7 @@ export function getPace(candidate: GpuCandidate): Pace {
   }
   const isFamily = candidate.gridBlocks === 0;
   const isShare = isEvenShare(balancing);
-  const rounds = isFamily ? MOST_ROUNDS : isShare ? 1 : roundToScale(candidate.meanUnitsPerThread);
+  const rounds = isFamily ? MOST_ROUNDS : countRounds(candidate);
   const blocks = isFamily
     ? shape.residentBlocks
     : Math.min(shape.residentBlocks, Math.ceil(workingBlocks / device.multiprocessors));
@@ -64,7 +53,7 @@ export function getPace(candidate: GpuCandidate): Pace {
   const isSizeSeen = shape.accessing.sharedMemoryBytes > 0 || axes.blockThreads[blockAt] < device.threadGroupWidth;
   let key = (place * axes.loop.length + loopAt) * axes.balancing.length + balancingAt;
   key = key * (axes.blockThreads.length + 1) + (isSizeSeen ? blockAt + 1 : 0);
-  key = (key * (MOST_ROUNDS + 1) + rounds) * 2 + Number(isFamily);
+  key = (key * (MOST_ROUNDS * ROUND_STEPS + 1) + Math.round(rounds * ROUND_STEPS)) * 2 + Number(isFamily);
   // The threads matter only to the caches of listed accesses. Measured figures are those of all resident threads.
   const isMeasured = plan.pipeline[device.id] !== undefined;
   key = key * 4096 + (!plan.kernel.accesses ? 0 : isMeasured ? shape.accessing.residentThreads : threads);

@@ -211,6 +211,21 @@ describe('the lanes of a group', () => {
     expect((await on(A100.multiprocessors / 2)) / (await on(A100.multiprocessors))).toBeBetween(0.9, 1.1);
   });
 
+  it.each(['dynamic-fetch', 'none'])('hardly change the time with one block more, also at %s', async (balancing) => {
+    // Each lane has about one unit and a half: the price of a round must not be that of one or of two units.
+    const ofBlocks = (gridBlocks: number): Promise<number> =>
+      timeOf({
+        lengths: 'zipf(1.5,500)',
+        units: 300_000,
+        kernel: { bytesPerIteration: 150, dependentLoadsPerIteration: 2 },
+        axes: { blockThreads: [64], gridBlocks: [gridBlocks], loop: ['flattened'], balancing: [balancing] },
+      });
+    const middle = Math.round(300_000 / 64 / 1.5);
+    for (const blocks of [middle - 2, middle - 1, middle, middle + 1])
+      expect(Math.abs((await ofBlocks(blocks + 1)) / (await ofBlocks(blocks)) - 1), `${blocks} blocks`).toBeLessThan(
+        0.01,
+      );
+  });
   it('move no bytes once they have ended, so equal traffic takes equal time however lengths differ', async () => {
     const kernel = { instructionsPerIteration: 1, bytesPerIteration: 512 };
     const even = await timeOf({ kernel, lengths: 'constant(20)' });
