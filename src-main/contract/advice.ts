@@ -21,7 +21,8 @@ export interface Recommendation {
   readonly time: { readonly ms: number; readonly lowMs: number; readonly highMs: number; readonly basis: string };
   /**
    * The designs that are tied with the fastest: at most 20, fastest first. `fraction`: the band for designs that differ
-   * only in shape. If only the fastest designs were searched, `count` is null and `atLeast` counts the known ties.
+   * only in block size or grid. If only the fastest designs were searched, `count` is null and `atLeast` counts the
+   * known ties.
    */
   readonly ties: {
     readonly count: number | null;
@@ -70,7 +71,7 @@ export interface UncertainDesign {
   readonly timeMs: number;
   readonly lowMs: number;
   readonly highMs: number;
-  /** The mean over the draws. At 0.04, the design is about 4 % slower than the best (e^0.04). */
+  /** The mean of ln(time / best time) over the draws. At 0.04, the design is about 4 % slower. */
   readonly expectedRegret: number;
   /** The probability that the design is within 3 % of the best, 0…1. */
   readonly chanceBest: number;
@@ -98,7 +99,7 @@ export interface Uncertainty {
   /** Two designs count as equally good if their times differ by at most this fraction: 0.03. */
   readonly within: number;
   readonly unknown: readonly UnknownInput[];
-  /** `robust` has the least expected regret. `point` is the fastest if every unknown input has its middle value. */
+  /** `robust` has about the least expected regret. `point` is picked at the middle value of every unknown input. */
   readonly robust: UncertainDesign;
   readonly point: UncertainDesign;
   /** The robust design first, then other designs by expected regret: at most 40, plus the requested designs. */
@@ -106,7 +107,7 @@ export interface Uncertainty {
   /** Inputs worth knowing, largest gain first. Gains below 0.1 % are left out. */
   readonly worthKnowing: readonly WorthKnowing[];
   readonly separation: {
-    /** `what`: the axes in which the designs differ, for example `block sizes`. */
+    /** `count` counts `what`: `designs` or `block sizes`. */
     readonly count: number;
     readonly what: string;
     /** Designs to measure, and the expected regret after these measurements. */

@@ -115,7 +115,7 @@ export interface RunChange {
   readonly id: number;
   readonly since: number | null;
   readonly fields: readonly FieldChange[];
-  /** The study's first sweep with equal work, kernel, implementations and devices; times of the two are comparable. */
+  /** First listed sweep of the study with equal work, kernel, implementations and devices: times are comparable. */
   readonly problem: number;
 }
 
@@ -203,7 +203,7 @@ export interface BestRow extends ExportRow, Explained {}
 export interface BestDesigns {
   readonly study: string;
   readonly devices: readonly TimedDevice[];
-  /** A design that differs from the best only in shape is tied if its predicted time is at most this fraction longer. */
+  /** A design that differs from the best only in block size or grid is tied if it takes at most this fraction longer. */
   readonly tieFraction: number;
   readonly tieBand: TieBand;
   readonly rows: readonly BestRow[];
@@ -250,7 +250,7 @@ export type RankColumn = (typeof RANK_COLUMNS)[number];
 export interface RankPage {
   readonly matching: number;
   readonly total: number;
-  /** Number of rows in the list. It is below `matching` if equal designs are grouped. */
+  /** Number of rows in the list; below `matching` if a row stands for several designs. */
   readonly listed: number;
   readonly simulated: number;
   readonly measured: number;
@@ -262,7 +262,7 @@ export interface RankPage {
   readonly rows: readonly RankRow[];
   /** How many equal designs each row stands for; 0 for the further rows of an opened group. */
   readonly equal: readonly number[];
-  /** Number of designs that cannot be told from the fastest, inside and outside the filter. */
+  /** Number of designs tied with the fastest of all or of the filter's device. */
   readonly ties: number;
   readonly tieFraction: number;
   readonly tieBand: TieBand;
@@ -306,7 +306,7 @@ export interface LandscapeGrid {
   readonly timeMs: Float64Array;
   /** The best design of each cell, or the first design if none is valid. */
   readonly designIndex: Uint32Array;
-  /** The code of the reason why each cell is invalid: 0 if valid, `NOT_SAVED` if it has no time yet. */
+  /** The code of the reason why each cell is invalid: 0 if valid, `NOT_SAVED` if no time is saved. */
   readonly invalidReason: Uint8Array;
   readonly waves: Float32Array;
   /** 1 if a valid design of the cell passes the filter. Null if all cells pass. */
@@ -350,7 +350,7 @@ export interface Roofline {
   readonly sampledFrom: number;
   readonly designIndex: Float64Array;
   readonly timeMs: Float64Array;
-  /** Averaged over the whole time of each design. Designs of kernels that move no data are left out. */
+  /** Averaged over the whole time of each design. Designs without both rates are left out. */
   readonly issueGips: Float64Array;
   readonly bandwidthGbS: Float64Array;
 }
@@ -365,7 +365,7 @@ export interface DeviceBest {
   readonly evidence: DeviceEvidence | null;
   readonly breakdown: Breakdown | null;
   readonly byThreadsPerUnit: readonly { readonly threadsPerUnit: number; readonly timeMs: number }[];
-  /** The best design of each implementation, fastest first. `tied`: within `tieFraction` of the best on the device. */
+  /** The best design of each implementation, fastest first. */
   readonly byImplementation: readonly RankRow[];
 }
 
@@ -398,7 +398,7 @@ export interface RunDiff {
     readonly leftDesign: string;
     readonly rightDesign: string;
   }[];
-  /** Rank correlation over designs that are valid in both runs; NaN if it is undefined, null if the spaces differ. */
+  /** Rank correlation over up to 100,000 designs valid in both runs; NaN if undefined, null if the spaces differ. */
   readonly spearman: number | null;
 }
 

@@ -6,7 +6,7 @@ const TOKEN = /[{}[\],:]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|
 const PLAIN = /[^"\\\u0000-\u001f]*/y; // eslint-disable-line no-control-regex -- JSON forbids them in strings
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
-/** A file with more levels of brackets is refused. Our files have at most a tenth as many. */
+/** Our files have at most a tenth as many levels of brackets. */
 const MAX_LEVELS = 100;
 
 function tokenAt(text: string, offset: number): string {
@@ -33,7 +33,7 @@ interface Fault {
   readonly again?: string;
 }
 
-/** Finds what is expected at the first position that is not JSON. JavaScript's own messages do not say this. */
+/** Finds what is expected at the first position that is not JSON. JavaScript's messages do not always say this. */
 function firstFault(text: string): Fault | null {
   const open: ('{' | '[')[] = [];
   const fields: Set<string>[] = [];

@@ -120,7 +120,7 @@ export interface TuningStep {
    * 90 % quantile. It is at least the gain of the last two thirds of the measurements.
    */
   readonly expectedRegret: number | null;
-  /** Spearman's rank correlation of predicted and measured times. Null below 12 designs or with equal predictions. */
+  /** Spearman's rank correlation of predicted and measured times. Null below 12 designs or if it is undefined. */
   readonly skill: number | null;
   readonly history: readonly TunedDesign[];
   /** The best time expected after measuring 1, 2, … random designs, by the corrected predictions. May be empty. */
@@ -155,7 +155,7 @@ export interface MeasuredCase {
   readonly designIndex: number | null;
   readonly design: Design | null;
   readonly predictedMs: number | null;
-  /** Null if the case failed, has only `values`, or is not yet measured. */
+  /** Null if the case has no time, or none yet. */
   readonly measured: MeasuredTime | null;
   readonly correct: boolean | null;
   readonly digest?: string;

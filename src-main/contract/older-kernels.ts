@@ -61,7 +61,7 @@ function withoutOlder(kernel: Raw): Raw {
   return ofKept.length > 0 ? { ...kept, origins: Object.fromEntries(ofKept) } : kept;
 }
 
-/** Returns the `loadRatio` of `setupPhase`. At the start of a unit, and for listed accesses, pages are near. */
+/** Returns the `loadRatio` of `setupPhase`. Setup loads are near, other loads only with listed accesses. */
 const getLoadRatio = (phase: PhaseName, { accesses }: Raw): number =>
   phase === 'unit' && accesses === undefined ? 1 / NEAR_PAGE_LATENCY : 1;
 
@@ -93,7 +93,7 @@ function phased(own: Raw, full: Raw, common: Raw | null, wrong: Wrong): Raw {
     const isUnknown = value === byDefault && inherited === byDefault && (origin ?? 'assumed') === 'assumed';
     if (isUnknown) continue;
     const made = setupPhase({ ...KERNEL_DEFAULTS, ...full } as KernelProfile, value * scale, getLoadRatio(phase, full));
-    // Only a wrong field of the iteration makes a number infinite or NaN. That field has its own message.
+    // A number is infinite or NaN only if a field of the iteration is wrong, which has its own message.
     if (!Object.values(made).every(Number.isFinite)) continue;
     phases[phase] = made;
     if (origin !== undefined) origins[phase] = origin;

@@ -197,8 +197,8 @@ const advice = {
    * comes after about a tenth of a second, with the best designs found by then. For a run, its saved predictions are
    * used. A newer call of the same `client` cancels an older one, which fails with `cancelled`.
    * `baseline` is the design to compare with, in the study's space; the default is a plain one. `design` is a design to
-   * explain instead of the picked one. With `robust`, the result includes the `uncertainty`, and the design is the one
-   * with the least expected regret. Such a call cancels only older calls with `robust`.
+   * explain instead of the picked one. With `robust`, the result includes the `uncertainty`, and the design has about
+   * the least expected regret. Such a call cancels only older calls with `robust`.
    */
   'advice.recommend': procedure({
     ...advisedInput,
@@ -217,7 +217,7 @@ const advice = {
     inputs: v.optional(v.array(variedInput)),
   }).returns<Sensitivity>(),
   /**
-   * Recommends a design when some inputs are unknown: the design with the least expected regret under draws of their
+   * Recommends a design when some inputs are unknown: one with about the least expected regret under draws of their
    * laws. It also names the input that is most worth knowing. The default device is the fastest. The expected regret is
    * also given for the designs in `designs`.
    */
@@ -386,8 +386,8 @@ const others = {
   'ranking.histogram': procedure({ runId: id, filter, bins: v.optional(whole(4, 512), 64) }).returns<api.Histogram>(),
   'ranking.design': procedure({ runId: id, designIndex: index, filter }).returns<api.RankRow>(),
   /**
-   * Returns the design that one would write first on a device (default: the device of the best design). It has one
-   * thread per unit if the space allows this, no balancing and no register cap. Its blocks have about 256 threads, and
+   * Returns the design that one would write first on a device (default: the device of the best design). If the space
+   * allows this, it has one thread per unit, no balancing and no register cap. Its blocks have about 256 threads, and
    * its launch covers all units or else fills the device once.
    */
   'ranking.plain': procedure({ runId: id, deviceId: v.optional(shortText) }).returns<{
@@ -399,7 +399,7 @@ const others = {
    * Simulates designs of a sweep in a new run of kind `simulate`: the named designs, or the best by prediction (of one
    * device if one is named). A design is replicated until the 95 % confidence interval of its mean is at most
    * ± `halfWidth` × the mean, or `maxReplications` times. Like any run, it reports progress and can be cancelled and
-   * resumed. Fails if a design is invalid or not in the run.
+   * resumed. Fails if a design is invalid, of a CPU or not in the run.
    */
   'simulations.start': procedure({
     runId: id,

@@ -29,10 +29,9 @@ const LIMITS = {
   ],
 } satisfies Record<string, readonly [limit: (most: number, words: Words) => string, need: (most: number) => string]>;
 
-/** A property of designs that a target does not support, or supports only up to a limit. */
 export interface TargetLimit {
   readonly quantity: keyof typeof LIMITS;
-  /** Null if the target does not support the property at all. */
+  /** Null if the target does not support the quantity at all. */
   readonly atMost: number | null;
 }
 

@@ -169,7 +169,7 @@ export interface EngineDoor {
 }
 
 export interface Connection {
-  /** Accepts any message and never throws. A message that is not a request is dropped, because it has no id. */
+  /** Accepts any message and never throws. A message that is not a request is dropped without an answer. */
   receive(message: unknown): void;
   close(): void;
 }

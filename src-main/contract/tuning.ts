@@ -10,7 +10,6 @@ export function failureReasons({ history }: Pick<TuningStep, 'history'>): readon
   return [...new Set(history.toReversed().flatMap(({ failure }) => failure ?? []))];
 }
 
-/** Below this rank correlation of predicted and measured times, the prediction is of little help. */
 const LITTLE_SKILL = 0.2;
 
 export function skillText({ skill, measured }: Pick<TuningStep, 'skill' | 'measured'>): string {
