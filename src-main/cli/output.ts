@@ -74,7 +74,7 @@ export function reportError(terminal: Streams, error: unknown): number {
   return reportFailure(terminal, { code: 'internal', message: `This is a bug in Lockstep: ${text}` });
 }
 
-/** Removes control characters. They could move the cursor, or change colours or the direction of text. */
+/** Writes control characters as escapes. They could move the cursor, or change colours or the direction of text. */
 export function plain(text: string): string {
   return text.replace(
     // eslint-disable-next-line no-control-regex -- control characters are exactly what must not reach a terminal

@@ -55,7 +55,7 @@ interface CompareOptions extends GlobalOptions {
   readonly best?: boolean;
 }
 
-/** The exit status is 1 if a design is slower or lost, so that a build script can detect a slower kernel. */
+/** The exit status is 1 for slower designs (without `best`, also for lost ones), so that a build script can stop. */
 async function compareRunsCommand(
   engine: Engine,
   terminal: Terminal,
