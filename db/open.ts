@@ -11,7 +11,7 @@ import { type Migration, hasTables, migrate, readMigrations, userVersion } from 
 /** The letters `LKST` in a file's header, which mark it as a database of Lockstep. */
 const APPLICATION_ID = 0x4c4b5354;
 
-/** A complete check of this many bytes takes tens of ms. In a larger file, only the size and the tables are checked. */
+/** A check of all pages takes tens of ms for this many bytes. Larger files are opened without it. */
 const QUICK_CHECK_BYTES = 16 * 2 ** 20;
 
 export interface OpenOptions {
@@ -20,7 +20,7 @@ export interface OpenOptions {
   readonly busyTimeoutMs?: number;
 }
 
-/** Only this function opens databases for writing. It may undo a killed process's work even in a file it refuses. */
+/** May undo a killed process's unfinished work even in a file that it refuses. */
 export function openDatabase(options: OpenOptions): Result<Database.Database> {
   const { file } = options;
   const migrations = readMigrations(options.migrationsFolder);

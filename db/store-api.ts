@@ -90,7 +90,7 @@ export interface Store {
   listSettings(): Result<Readonly<Record<string, unknown>>>;
 
   diskUse(): Result<DiskUse>;
-  /** Returns unused space to the file system. This needs as much free disk space as the file has. */
+  /** Returns unused space to the file system. This needs up to twice as much free disk space as the file has. */
   vacuum(): Result<null>;
   checkIntegrity(): Result<readonly string[]>;
 }

@@ -11,7 +11,7 @@ import { type Statements, now, openStatements } from './statements.ts';
 import type { Store, StoreMethods } from './store-api.ts';
 import { openStudies } from './studies.ts';
 
-/** Measured bytes of one row of `predictions`. A row of an invalid design has only the reason. */
+/** Measured bytes of one row of `predictions`. */
 const VALID_ROW_BYTES = 63;
 const INVALID_ROW_BYTES = 26;
 

@@ -58,10 +58,9 @@ _MAX_ARGUMENT_BYTES = 256 * 2**20 - 1000
 # Seconds to wait for the program at the end. The program itself waits up to 10 seconds for its last calls.
 _LAST_SECONDS = 15
 _DESIGNS_PER_STEP = 4
-# Maximum number of designs in one call of predict.
 _DESIGNS_PER_CALL = 50_000
 
-# An array, a tensor, a list, or a sparse matrix whose rows are units.
+# Also an array, a tensor, or a sparse matrix whose rows are units.
 Lengths = Union[str, Sequence[int]]
 Study = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 Run = Union[int, Mapping[str, Any]]
