@@ -160,7 +160,6 @@ export type NextStep =
   | { readonly kind: 'learn'; readonly worth: WorthKnowing }
   | { readonly kind: 'measure' };
 
-/** Gains below this fraction of the time are not worth the effort. */
 const WORTH_DOING = 0.01;
 
 export function nextStep(known: Uncertainty | null): NextStep {

@@ -78,7 +78,7 @@ export function curvesChart(
   const yHigh = yTo ?? Math.max(most, yLow + 1e-9) * (logY ? 1.05 : 1) + (logY ? 0 : 0.04 * (most - yLow));
   const step = niceStep((yTo ?? most) - yLow || 1, 4);
   const round = logY ? logTicks(yLow, yHigh, { max: 5 }) : multiples(yLow, yHigh, step);
-  // The start of the axis also has a label, if there is room below the first round value.
+  // The start of a linear axis has a label too, if there is room below the first round value.
   const yTicks = !logY && round[0] - yLow > step / 2 ? [yLow, ...round] : round;
   const yText = (tick: number) => (logY ? write(tick) : tick === 0 ? '0' : fixed(tick, stepDecimals(step)));
   const yTextPx = Math.max(...yTicks.map((tick) => yText(tick).length)) * CHARACTER_PX;

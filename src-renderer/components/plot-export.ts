@@ -1,4 +1,4 @@
-/** The properties that style sheets set on the elements of a plot, because a file has no style sheet. */
+/** The properties to write into the elements of a saved plot, because a file has no style sheet. */
 const PROPERTIES = [
   'fill', 'fill-opacity', 'stroke', 'stroke-opacity', 'stroke-width', 'stroke-dasharray', 'stroke-linejoin', 'stroke-linecap', 'opacity', 'font-family',
   'font-size', 'font-weight', 'font-variant-numeric', 'text-anchor', 'dominant-baseline', 'image-rendering', 'display', 'paint-order',

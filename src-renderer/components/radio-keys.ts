@@ -1,7 +1,7 @@
 import type { Attachment } from 'svelte/attachments';
 import { on } from 'svelte/events';
 
-/** Gives a group of buttons with the role `radio` the keys of native radio buttons: `{@attach radioKeys}`. */
+/** Gives a group of buttons with the role `radio` the arrow keys, Home and End: `{@attach radioKeys}`. */
 export const radioKeys: Attachment<HTMLElement> = (group) =>
   on(group, 'keydown', (event) => {
     const radios = [...group.querySelectorAll<HTMLButtonElement>('[role=radio]:enabled')];

@@ -1,6 +1,5 @@
 import { sentenceCase, type Term } from '../../src-workers/domain/terms.ts';
 
-/** Returns the name of an axis or quantity of designs in lower case, for a sentence: `threads per unit`. */
 export function quantityName(id: string, term: Term): string {
   const blocks = term('block', 'many');
   const names: Readonly<Record<string, string>> = {

@@ -38,7 +38,7 @@ export function fixed(value: number, decimals: number): string {
   return `${negative ? MINUS : ''}${grouped}${fraction === undefined ? '' : `.${fraction}`}`;
 }
 
-/** Formats a value with at most `significant` digits, without trailing zeros. */
+/** Formats a value: `12,345`, `0.05123`, `1.2e−5`. With decimals, it has at most `significant` digits. */
 export function plain(value: number, significant = 4): string {
   if (!Number.isFinite(value)) return '–';
   if (value === 0) return '0';

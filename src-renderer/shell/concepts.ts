@@ -11,7 +11,6 @@ interface Concept extends Omit<Command, 'run'> {
   readonly open: (app: App) => void;
 }
 
-/** Returns the concepts that the palette finds. `axes` are those of the open study; null if no study is open. */
 export function concepts(say: Term, axes: Study['axes'] | null): readonly Concept[] {
   return [
     ...(axes === null ? [] : fieldNames(say, axes)).map((field): Concept => ({

@@ -21,7 +21,6 @@ async function openSaved(app: App, saved: Result<StudyRecord>): Promise<number |
 
 export const isMatrix = (lengths: string): boolean => /^stored:.*\.mtx(\.gz)?$/i.test(lengths);
 
-/** Opens a study of the eight kernels of a sparse matrix-vector product, for the matrix of the open study. */
 export async function compareSpmvKernels(app: App): Promise<void> {
   const lengths = app.editor.study?.workload.lengths ?? '';
   await openSaved(app, await app.engine.call('studies.spmv', { lengths }));

@@ -12,7 +12,7 @@ import { lasting } from './lasting.svelte.ts';
 
 type Asked = ProcedureInput<'advice.recommend'> & { readonly study: Study };
 
-/** How long a study must stay unedited before the uncertainty of the advice is computed, ms. */
+/** How long an exact answer must stay unchanged before its uncertainty is requested, ms. */
 const IDLE_MS = 150;
 const SLOW_AFTER_MS = 250;
 /** How long an answer is outdated before it is dimmed, ms. Without this wait, a moving slider would make it flicker. */
@@ -41,7 +41,6 @@ export class Advice {
   #answeredQuestion = $state('');
   #uncertainty = $state.raw<Uncertainty | null>(null);
   #uncertaintyFailure = $state.raw<Failure | null>(null);
-  /** The last exact answer, for which the uncertainty is requested. */
   #exact = $state.raw<Recommendation | null>(null);
   #weighed = $state.raw<Recommendation | null>(null);
   #baselines = $state.raw<StoredBaselines | null>(null);
@@ -61,9 +60,9 @@ export class Advice {
   });
   /** Whether the answer is exact and for the current study. Only then may it be copied, simulated or measured. */
   readonly current = $derived(this.#answer !== null && this.#state === 'exact');
-  /** Whether the answer has belonged to an older study for a noticeable time. */
+  /** Whether the answer has belonged to an earlier input for a noticeable time. */
   readonly outdated = $derived(this.#isOutdated());
-  /** Whether the answer has been outdated or inexact for a noticeable time. */
+  /** Whether the answer has been loading or inexact for a noticeable time. */
   readonly slow = $derived(this.#isSlow());
   readonly uncertainty = $derived(this.#weighed === this.#answer ? this.#uncertainty : null);
   readonly uncertaintyFailure = $derived(this.#weighed === this.#answer ? this.#uncertaintyFailure : null);

@@ -58,7 +58,6 @@ export class App {
   glossaryTerm = $state<GlossaryId | null>(null);
   table = $state.raw<OpenTable | null>(null);
   results = $state.raw<OpenResults | null>(null);
-  /** A file about a kernel, which the Study view shows beside the kernel profile. */
   kernelFile = $state.raw<OpenFile | null>(null);
   bestOnly = $state(false);
   #narrow = $state(false);

@@ -26,7 +26,7 @@ export class Engine {
   #reason = $state('');
   readonly reason = $derived(this.#reason);
   #unknown = $state(false);
-  /** Whether the server that answers is not the one that served this page. Trying again is then useless. */
+  /** Whether the server does not accept this page. Trying again is then useless. */
   readonly unknown = $derived(this.#unknown);
   /** Increases with every connection, so that queries repeat their calls. */
   #generation = $state(0);

@@ -53,7 +53,7 @@ export async function takeFile(app: App, file: File): Promise<void> {
   app.table = { fileName: file.name, bytes, summary: inspected.value };
 }
 
-/** Returns a file name for pasted text; null for a word, a link or prose, which was probably pasted by accident. */
+/** Returns a file name for pasted text; null for text that is probably no file, such as a link or prose. */
 export function pastedName(text: string): string | null {
   const lines = text.trim().split(/\r\n|\r|\n/);
   if (lines[0].startsWith('{')) return 'pasted.json';

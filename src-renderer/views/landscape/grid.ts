@@ -47,7 +47,7 @@ export function oneWaveBoundary({ waves, timeMs, xValues, yValues }: LandscapeGr
   return edges;
 }
 
-/** Whether many cells are slow and have far less than one wave: too few thread groups to hide latency. */
+/** Whether many cells are slow and have at most 0.7 waves: too few thread groups to hide latency. */
 export function hasStarvedRegion({ waves, timeMs, best }: LandscapeGrid): boolean {
   let count = 0;
   for (let at = 0; at < timeMs.length; at += 1) if (timeMs[at] > 1.6 * best && waves[at] <= 0.7) count += 1;

@@ -11,7 +11,7 @@ export interface ParallelAxis {
   readonly label: string;
   readonly place: (value: number) => number;
   readonly ticks: readonly { readonly at: number; readonly text: string }[];
-  /** Converts a brushed interval (low and high position) to a part of the filter; null if it is the whole axis. */
+  /** Converts a brushed interval (low and high position) to a part of the filter; null if that filters nothing. */
   readonly narrow: (low: number, high: number) => Partial<Narrowing> | null;
   /** Converts a filter to its interval on this axis, as positions; null if the filter does not narrow the axis. */
   readonly brushed: (filter: Narrowing) => Span | null;

@@ -30,7 +30,7 @@ export function axisLabels(axis: string, texts: readonly string[]): readonly str
   });
 }
 
-/** Sorts slices by their axes in `order`, and the values of each axis in ascending order if they are numbers. */
+/** Sorts slices by their axes in `order`, and values that are numbers in ascending order, except launches. */
 export function prepareSlices(
   slices: ProcedureOutput<'ranking.slices'>,
   order: readonly (string | null)[],

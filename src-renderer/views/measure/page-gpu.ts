@@ -82,7 +82,6 @@ async function openPageDevice(
   }
 }
 
-/** Names the browser and its version, because they determine how a driver behaves. */
 function browserVersions(): Readonly<Record<string, string>> {
   const found = /(Electron|Edg|Firefox|Chrome|Version)\/([\d.]+)/.exec(navigator.userAgent);
   return found ? { [found[1] === 'Version' ? 'Safari' : found[1]]: found[2] } : { browser: navigator.userAgent };

@@ -29,7 +29,7 @@ export interface ScatterInput {
 
 export const MARKED = 5;
 
-/** With more points than this, only the selected design has an interval. */
+/** With more points than this, no interval is drawn. */
 const MAX_BARS = 400;
 const WIDE_PX = 460;
 

@@ -247,7 +247,6 @@ function isAlike(
   return setup.suite !== 'designs' || (request.sourceRunId === runId && request.part === undefined);
 }
 
-/** Returns the words that identify the hardware: all but vendors, families and memory sizes. */
 function nameWords(name: string): readonly string[] {
   const noise = /^(nvidia|amd|intel|apple|geforce|radeon|instinct|tesla|quadro|gpu|gb|sxm\d*|pcie|the|one|gcd)$/;
   return name

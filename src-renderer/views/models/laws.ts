@@ -13,7 +13,7 @@ const RARE = [
   { length: 1, probability: 0.9 },
   { length: 100, probability: 0.1 },
 ];
-/** Laws from narrow to heavy-tailed. For the last law, mean and aggregate loss disagree. `text` is for the engine. */
+/** `text` is the law for the engine. */
 export const LAWS = [
   { value: 'binomial', label: 'binomial(40, 0.5)', text: 'binomial(40,0.5)', law: () => unwrap(binomialLaw(40, 0.5)) },
   { value: 'uniform', label: 'uniform(20, 40)', text: 'uniform(20,40)', law: () => unwrap(uniformLaw(20, 40)) },

@@ -36,7 +36,6 @@ export interface LaunchShape {
   readonly multiprocessors: number;
 }
 
-/** Returns functions from the number of blocks to the cycles of a launch. */
 export function launchModel({ law, unitsPerGroup, groupsPerBlock, residentBlocks, multiprocessors }: LaunchShape) {
   const block = prepareBlockLaw(depthOf(law, unitsPerGroup, { kind: 'none' }, 1), groupsPerBlock);
   const residentGroups = residentBlocks * groupsPerBlock;

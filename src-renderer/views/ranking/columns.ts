@@ -7,8 +7,6 @@ import { change, count, counted, fixed, signed, widthPx, inColumn, type TimeColu
 import type { Mode } from './address.ts';
 import type { SimulatedTimes, StripScale } from './simulated.ts';
 
-/** The columns of the ranking as data: text, width, sorting, and the order of their removal in a narrow table. */
-
 export type ColumnId =
   | 'rank' | 'equal' | 'device' | 'implementation' | 'threadsPerUnit' | 'unitsPerThread' | 'loop' | 'balancing' | 'blockThreads' | 'gridBlocks'
   | 'residentBlocks' | 'registerCap' | 'timeMs' | 'timeChange' | 'meanLoss' | 'aggregateLoss' | 'waves' | 'occupancyFraction'
@@ -146,7 +144,7 @@ export interface Placed {
   readonly widthPx: number;
 }
 
-/** Returns the columns of `mode` that fit, in order. They share the spare width. The sorted column always fits. */
+/** Returns the columns of `mode` that fit, in order. They share the spare width. */
 export function placeColumns(
   columns: readonly Column[],
   mode: Mode,

@@ -31,7 +31,7 @@ const NOTHING: Shared = { design: null, baseline: null, filter: {} };
 export class Exploration {
   readonly app: App;
   readonly axes;
-  /** A query whose `rows` hold the best design of the chosen device. */
+  /** A query whose `rows` hold the best design of the shown devices. */
   readonly best;
   readonly selected;
   readonly baselineRow;
@@ -66,7 +66,7 @@ export class Exploration {
     return this.devices.length > 1 && typeof deviceId === 'string' ? { deviceId } : {};
   });
   readonly filter: RankFilter = $derived.by(() => ({ ...this.address.filter, ...this.whole }));
-  /** The baseline in the address, otherwise the pinned design of the shown device or, if all are, the fastest. */
+  /** The baseline in the address, or else the pinned design of the shown device (of all devices: the fastest). */
   readonly #pinnedIndex: number | null = $derived.by(() => {
     const { deviceId } = this;
     const isHere = (design: number | null) =>

@@ -15,7 +15,7 @@ export interface ListInput {
   readonly opened: readonly number[];
 }
 
-/** How many equal designs the row stands for; 0 in an opened group. */
+/** `equal` is as in `RankPage`. */
 export interface ListedRow extends RankRow {
   readonly equal: number;
 }
@@ -98,7 +98,7 @@ export class RankPages {
   get shown(): number {
     return this.#shown;
   }
-  /** Whether a row of the same list was opened or closed, so that the visible rows do not move. */
+  /** Whether the same list was read again, as when a row opens, so that the visible rows do not move. */
   get kept(): boolean {
     return this.#kept;
   }
@@ -124,7 +124,7 @@ export class RankPages {
     this.#settle = setTimeout(() => this.#pumpSettled(), SETTLED_AFTER_MS);
   }
 
-  /** Reads the list from the start: after a failure, or to sort by new times. */
+  /** Reads the list anew: after a failure, or to sort by new times. */
   async again(): Promise<void> {
     if (this.#list) await this.#open(this.#list);
   }

@@ -77,7 +77,7 @@ export function readNumber(device: Device, field: string): number {
   return field.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], device) as number;
 }
 
-/** Removes the source of the field, which no longer applies. */
+/** Also removes the source of the former number. */
 export function withNumber<D extends Device>(device: D, field: string, value: number): D {
   const [head, key] = field.split('.') as [string, string?];
   const { [head]: _former, ...sources } = device.sources;

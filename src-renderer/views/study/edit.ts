@@ -29,7 +29,6 @@ export type Edit = (field: string, label: string, change: (study: Study) => Stud
 /** `null` for the kernel of the study, otherwise the index of an implementation. */
 export type KernelPlace = number | null;
 
-/** Returns a kernel whose missing values are those of the study. */
 export function kernelAt(study: Study, at: KernelPlace): Study['kernel'] {
   return at === null ? study.kernel : implementationKernel(study.kernel, study.implementations![at]);
 }

@@ -33,11 +33,10 @@ export interface PmfInput {
 
 /** On a linear axis, a tail of less than this probability may be left out. */
 const TAIL = 1e-3;
-/** Ratio of the longest unit to the mean above which a linear axis would have almost all units in one bar. */
+/** The axis is logarithmic if the longest unit exceeds this multiple of the mean. */
 const HEAVY = 30;
 /** The width of bars on a logarithmic axis, px. Lengths are whole, so bars of short lengths are wider. */
 const LOG_BAR_PX = 6;
-/** On a logarithmic axis, the bar of length 0 begins here. */
 const ZERO_PLACE = 0.3;
 
 export interface PmfBins {
@@ -60,7 +59,7 @@ function drawnEnd({ law, depths }: PmfInput): { readonly end: number; readonly b
   return support[last] <= support[end] * 1.25 ? { end: last, beyond: 0 } : { end, beyond };
 }
 
-/** Returns bins of whole lengths: of equal width without a far tail, or of increasing width over all lengths. */
+/** Returns the bars. On a linear axis they have equal widths and omit a far tail; on a log axis they widen. */
 export function pmfBins(input: PmfInput): PmfBins {
   const { law, mean, widthPx } = input;
   const { support, probability } = law;

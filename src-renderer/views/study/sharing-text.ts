@@ -29,7 +29,7 @@ type Lanes = Pick<GroupRow, 'threadsPerUnit' | 'unitsPerGroup' | 'laneCost'>;
 
 /**
  * Compares three mappings by their lane cost: the cheapest, the next, and the recommended. The recommended mapping
- * minimises the time of the whole launch, so it may not be the cheapest.
+ * is chosen by the time of the whole launch, so it may not be the cheapest.
  * @param recommended threads per unit of the recommended design, if known
  */
 export function laneWords(rows: readonly Lanes[], recommended: number | null, say: Term) {
