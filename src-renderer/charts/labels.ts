@@ -46,7 +46,6 @@ export function freePlace(
     .reduce((best, place) => (hidden(place.x, place.above) < hidden(best.x, best.above) ? place : best));
 }
 
-/** Returns the indices of the labelled values: `chosen`, and those of `isLabelled` at least `apart` away from it. */
 export function labelled(count: number, stride: number, chosen: number | null, apart: number): readonly number[] {
   const out: number[] = [];
   for (let i = 0; i < count; i += 1)

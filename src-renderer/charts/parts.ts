@@ -63,7 +63,6 @@ export function markTip(theme: ChartTheme, write: (mark: TipMark) => HTMLElement
   return { ...tooltip(theme), trigger: 'item' as const, formatter: (mark: unknown) => write(mark as TipMark) };
 }
 
-/** Returns the options of a tooltip for all marks at one x. */
 export function axisTip(
   theme: ChartTheme,
   line: 'free' | 'snap' | 'none',

@@ -36,7 +36,6 @@ export function ariaKeys(keys: string): string {
   return keys.replace('Mod', IS_MAC ? 'Meta' : 'Control');
 }
 
-/** Whether a key that is typed in the element is text, so that single letters are not commands. */
 export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target.isContentEditable || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement)

@@ -14,7 +14,6 @@ export function readBaselines(value: unknown): StoredBaselines | null {
   return { enumerated, designs: designs.filter((design): design is number => typeof design === 'number') };
 }
 
-/** Returns the index of the pinned design of a device; `null` if there is none or the space has changed. */
 export function pinnedOn(
   stored: StoredBaselines | null,
   designs: number,

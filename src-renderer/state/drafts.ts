@@ -7,7 +7,6 @@ type Drafts = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
 const keyOf = (id: number): string => `draft.${id}`;
 
-/** Keeps the unsaved edits of a study. They are restored only if the study still equals `saved`. */
 export function keepDraft(drafts: Drafts, id: number, saved: Study, draft: Study): void {
   try {
     drafts.setItem(keyOf(id), JSON.stringify({ saved, draft }));

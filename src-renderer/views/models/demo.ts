@@ -123,7 +123,6 @@ export function readValues(
   return values;
 }
 
-/** A text, a bar from the left (0…1 of the width), or a text with a tone. */
 export type Cell =
   | string
   | { readonly bar: number; readonly colour: string; readonly faint?: boolean }

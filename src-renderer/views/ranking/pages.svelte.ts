@@ -15,7 +15,6 @@ export interface ListInput {
   readonly opened: readonly number[];
 }
 
-/** `equal` is as in `RankPage`. */
 export interface ListedRow extends RankRow {
   readonly equal: number;
 }

@@ -209,7 +209,6 @@ export function withAxis<Name extends keyof Study['axes']>(
   return { ...study, axes };
 }
 
-/** Adds what a CPU needs: numbers of cores, and balancings that divide the work among cores. */
 export function withCores(study: Study, cores: number): Study {
   const { axes } = study;
   const cuts = axes.balancing.some((text) => CPU_BALANCING.some((kind) => kind === text));
