@@ -88,7 +88,7 @@ export const workloadSchema = v.strictObject(
     ),
     truncation: optional(
       between(MIN_TRUNCATION, MAX_TRUNCATION),
-      'Probability cut from an infinite support (default 1e-6)',
+      'Probability of the tail cut from an infinite law (default 1e-6)',
     ),
   },
   'must be an object with "lengths" and "units"',
@@ -226,7 +226,7 @@ export const kernelSchema = v.strictObject(
       'unit',
     ),
     carry: phase(
-      'The work of handing over a unit that the end of an even share cuts in two. The default is assumed',
+      'The work of handing over a unit that is cut by the end of an even share. The default is assumed',
       'unit',
     ),
     kneeSoftness: optional(

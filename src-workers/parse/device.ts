@@ -190,7 +190,7 @@ function contradiction(candidate: GpuDevice): { field: string; message: string }
 
 function cpuContradiction(candidate: CpuDevice): { field: string; message: string } | null {
   if (candidate.fullBandwidthGbS < candidate.singleCoreBandwidthGbS) {
-    const message = `must be at least singleCoreBandwidthGbS, ${candidate.singleCoreBandwidthGbS}, not ${candidate.fullBandwidthGbS}`;
+    const message = `must be at least ${candidate.singleCoreBandwidthGbS} (singleCoreBandwidthGbS), not ${candidate.fullBandwidthGbS}`;
     return { field: 'fullBandwidthGbS', message };
   }
   if (candidate.kneeCores > candidate.cores)

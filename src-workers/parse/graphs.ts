@@ -190,7 +190,7 @@ export function readMetis(source: ByteSource, label: string): Promise<Result<Rea
       const fields = fieldsOf(text);
       if (degrees.length === vertices) {
         if (fields.length === 0) continue;
-        refuse(`${shown(text)} follows the last vertex, although the first line announces ${vertices} vertices`);
+        refuse(`${shown(text)} follows the last of the ${vertices} vertices that the first line announces`);
       }
       const ends = fields.length - before;
       if (ends < 0 || ends % each !== 0)

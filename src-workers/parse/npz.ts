@@ -86,7 +86,7 @@ export async function readNpz(file: FileBytes, label: string, name: string | nul
 const COMPRESSED: Readonly<Record<string, string>> = {
   csr: 'the entries of each row',
   csc: 'the entries of each column, since the matrix is stored by columns (CSC); matrix.tocsr() stores it by rows',
-  bsr: 'the blocks of each row of blocks, not the entries of each row, since the matrix is stored by blocks (BSR); matrix.tocsr() stores it by rows',
+  bsr: 'the numbers of blocks, not of entries, since the matrix is stored by blocks (BSR); matrix.tocsr() stores it by rows',
   lists: 'the sizes of the lists',
   any: 'the entries of each compressed row (of each column, if the matrix is stored by columns)',
 };

@@ -47,7 +47,7 @@ export function dealtUnits(launch: WorkloadLaunch): Result<BlockSource> {
   const areDraws = balancing.kind === 'shuffle' || (balancing.kind === 'none' && given === null);
   if (!areDraws && units > MAX_ORDERED_UNITS) {
     return unsupported(
-      `The simulation can put at most ${MAX_ORDERED_UNITS} units in order, and ${balancing.kind} needs an order of ${units} units. Simulate fewer units.`,
+      `The simulation can order at most ${MAX_ORDERED_UNITS} units, but this design (balancing ${balancing.kind}) has ${units}. Simulate fewer units.`,
     );
   }
   const draw = indexSampler(law.probability);

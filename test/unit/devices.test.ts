@@ -170,7 +170,7 @@ describe('validateDevice', () => {
         sources: { year: 2020 },
       },
       'kneeCores: must be at most cores, 16, not 99': { ...epyc, kneeCores: 99 },
-      'fullBandwidthGbS: must be at least singleCoreBandwidthGbS, 22.83, not 1': { ...epyc, fullBandwidthGbS: 1 },
+      'fullBandwidthGbS: must be at least 22.83 (singleCoreBandwidthGbS), not 1': { ...epyc, fullBandwidthGbS: 1 },
     }),
   )('refuses a device: %s', (message, json) => {
     const error = { code: 'bad-input', message: expect.stringContaining(message) as string };

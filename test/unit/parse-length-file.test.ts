@@ -117,7 +117,7 @@ describe('files of lengths, recognised by their content', () => {
     const note = async (...file: Parameters<typeof read>) => (await read(...file)).note;
     expect(await note(made('rows.npz'))).toBe('The lengths are the differences of indptr: the entries of each row.');
     expect(await note(made('csc.npz'))).toMatch(/the entries of each column, .*\(CSC\)/);
-    expect(await note(made('bsr.npz'))).toMatch(/the blocks of each row of blocks, .*\(BSR\)/);
+    expect(await note(made('bsr.npz'))).toMatch(/the numbers of blocks, not of entries, .*\(BSR\)/);
     expect(await note(made('several.npz'), { length: 'second' })).toBe('The lengths are the array second.');
     expect(await note(encode('source,target\n0,1\n'))).toMatch(/out-degree: how many edges start at it/);
     expect(await note(made('one.npz'))).toBeUndefined();
