@@ -119,6 +119,8 @@ print(json.dumps(dict(results=simulated["results"], x0=dict(zip(exported.NAMES, 
       cases.map((one) => (one.case.parameters as { design: unknown }).design);
     expect([read.devices, read.sweep, designsOf(read)]).toEqual([same.devices, same.sweep, designsOf(same)]);
     expect(read.cases.every(({ timesMs }) => timesMs.length === 0)).toBe(true);
+    const unchanged = `measured.json: All times are unchanged predictions of run ${run}. Import measured times.`;
+    expect(await importInto(run, cache.toString())).toFail('conflict', unchanged);
   });
 
   it('Kernel Tuner searches the whole space, and its restrictions leave exactly the designs that can run', async () => {

@@ -24,6 +24,7 @@ import {
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { timeOf } from '../../../src-workers/sweep/ranking.ts';
 import { counted } from '../export/text.ts';
+import { number } from '../export/tuner-format.ts';
 import { isSameDevice } from '../measuring/device.ts';
 import { checkDesign } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
@@ -101,8 +102,8 @@ const NO_PARAMETERS =
 
 /**
  * Links cases to the designs of a sweep. A case without a design stays unchanged. Several cases of one design differ in
- * parameters that designs lack; only the fastest is linked. A time that equals the sweep's prediction to the last digit
- * was not measured, so its case is left out. Fails if no case is a measured design.
+ * parameters that designs lack; only the fastest is linked. A time that equals the sweep's prediction, as an export
+ * writes it, was not measured, so its case is left out. Fails if no case is a measured design.
  * @param deviceIds the device of each case, if the file states devices outside the configurations
  * @param named the device of the sweep by id or name, if the file or the user names it
  * @param parameters fields of a design by the file's own names
@@ -242,8 +243,10 @@ interface LinkedCase {
 function linkedCase(view: RunView, one: CaseResult, index: number, exported: boolean): LinkedCase {
   const { device, design } = describeDesign(view.predictor, index);
   const predictedMs = timeOf(view.ranking, index);
-  const isPrediction = (time: number): boolean =>
-    time === predictedMs || time === view.simulated.times.get(index)?.meanMs;
+  const simulatedMs = view.simulated.times.get(index)?.meanMs ?? predictedMs;
+  // Scripts for tuners have predictions with fewer digits.
+  const predictions = [predictedMs, simulatedMs, Number(number(predictedMs))];
+  const isPrediction = (time: number): boolean => predictions.includes(time);
   const { case: own } = one;
   const link = { design, designIndex: index, predictedMs };
   if (own.benchmark === 'unit-loop') {
