@@ -212,4 +212,17 @@ describe.skipIf(process.platform === 'win32')('a kernel inspected with another c
     expect(ptx.notes.join(' ')).toContain('nvcc was not found');
     expect(await inspect('lengths.csv', Buffer.from('steps\n1\n'))).toFail('bad-input');
   });
+
+  it('refuses a study that is missing or is not JSON before it asks for an architecture', async () => {
+    const broken = join(folder, 'broken.json');
+    writeFileSync(broken, '');
+    for (const [study, problem] of [
+      [join(folder, 'none.json'), 'cannot be read'],
+      [broken, 'JSON needs a value here'],
+    ]) {
+      const { status, err } = await lockstep('kernel', 'inspect', SOURCE, '--into', study);
+      expect([status, err]).toEqual([1, expect.stringContaining(problem)]);
+      expect(err).toContain(study);
+    }
+  });
 });

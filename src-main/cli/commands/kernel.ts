@@ -284,9 +284,9 @@ function fromHere(flag: string): string {
 }
 
 async function readDevices(engine: Engine, file: string): Promise<readonly Device[]> {
-  const text = await readText(file, 'a study file (JSON)');
-  const written = text.ok ? parseJson(text.value, file) : text;
-  const named = written.ok ? (written.value as { readonly devices?: unknown } | null)?.devices : null;
+  const text = unwrap(await readText(file, 'a study file (JSON)'));
+  const written = unwrap(parseJson(text, file)) as { readonly devices?: unknown } | null;
+  const named = written?.devices;
   const ids = Array.isArray(named) ? named.filter((id) => typeof id === 'string') : [];
   const known = await Promise.all(ids.map((id) => engine.call('devices.get', { ids: [id] })));
   return known.flatMap((one) => (one.ok ? one.value : []));
