@@ -213,6 +213,19 @@ describe.skipIf(process.platform === 'win32')('a kernel inspected with another c
     expect(await inspect('lengths.csv', Buffer.from('steps\n1\n'))).toFail('bad-input');
   });
 
+  it('says of a source with headers of HIP that HIP is not supported, if the compiler refuses it', async () => {
+    const compiler = join(folder, 'refusing');
+    vi.stubEnv('NVCC', compiler);
+    const error = 'hip/hip_runtime_api.h(1160): error: no suitable constructor exists';
+    writeFileSync(compiler, `#!/bin/sh\necho '${error}' >&2\nexit 2\n`, { mode: 0o755 });
+    const refused = async (source: string) => inspect('k.cu', Buffer.from(source), { arch: 'sm_90' });
+    const said = `nvcc refused: ${error}`;
+    expect(await refused('#include "graph.h"\n__global__ void csr() {}\n')).toFail('unsupported', said);
+    const advice = '. The file includes headers of HIP, which is not supported. Inspect a CUDA version of the kernel.';
+    const hip = await refused('#include <hip/hip_runtime.h>\n__global__ void csr() {}\n');
+    expect(hip).toFail('unsupported', said + advice);
+  });
+
   it('refuses a study that is missing or is not JSON before it asks for an architecture', async () => {
     const broken = join(folder, 'broken.json');
     writeFileSync(broken, '');

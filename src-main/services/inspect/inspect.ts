@@ -128,6 +128,7 @@ async function disassembled(tools: Tools, without: string | null): Promise<Pick<
 
 const OWN = 'own';
 const PLAIN_NAME = /^[\w+@][\w.+@-]*$/;
+const HIP_HEADER = /^[ \t]*#[ \t]*include[ \t]*[<"]hip\//m;
 
 async function compiledSource(
   { fileName, bytes, arch, caps, flags, folder }: Input,
@@ -151,9 +152,11 @@ async function compiledSource(
   if (!log.ok) {
     const header =
       folder === undefined && /No such file|cannot open source file|could not open source file/.test(log.error.message);
-    const advice = header
-      ? ' The headers of this file are missing here. Inspect it in their folder: lockstep kernel inspect FILE.'
-      : '';
+    const advice = HIP_HEADER.test(new TextDecoder().decode(bytes))
+      ? '. The file includes headers of HIP, which is not supported. Inspect a CUDA version of the kernel.'
+      : header
+        ? ' The headers of this file are missing here. Inspect it in their folder: lockstep kernel inspect FILE.'
+        : '';
     return fail(log.error.code, `nvcc refused: ${log.error.message}${advice}`, log.error.context);
   }
   const ptx = await readFile(join(tools.folder, `${basename(source, extname(source))}.ptx`), 'utf8');
