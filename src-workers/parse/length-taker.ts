@@ -131,11 +131,24 @@ export function takeLengths(
   };
 }
 
-/** The units are the vertices that occur as source or target, in the order of their numbers. */
+/** Mixes two vertices into 32 bits, so that sums over edges are equal only if the edges are. Source: MurmurHash3. */
+function hashOf(one: number, other: number): number {
+  let hash = Math.imul(one, 0x9e3779b1) ^ other;
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return hash ^ (hash >>> 16);
+}
+
+/**
+ * The units are the vertices that occur as source or target, in the order of their numbers.
+ * @param undirected whether an edge counts at both ends, unless the file lists each edge from both ends
+ */
 function takeEdges(label: string, place: (at: number, isTarget: boolean) => Place, undirected: boolean): LengthTaker {
   /** Degree of each vertex plus 1; 0 for a vertex that does not occur. */
   let degreesAndOne = new Uint32Array(1024);
   let vertices = 0;
+  /** Sum of the hashes of edges to a larger vertex, minus that of edges to a smaller one. 0 if each has its reverse. */
+  let oneWay = 0;
   const count = (vertex: number, edges: number, at: number, isTarget: boolean): void => {
     if (!Number.isSafeInteger(vertex) || vertex < 0 || vertex > MAX_VERTEX)
       refuse(
@@ -157,16 +170,21 @@ function takeEdges(label: string, place: (at: number, isTarget: boolean) => Plac
     take(source, target, at) {
       count(source, 1, at, false);
       count(target, undirected && target !== source ? 1 : 0, at, true);
+      if (source < target) oneWay = (oneWay + hashOf(source, target)) | 0;
+      else if (source > target) oneWay = (oneWay - hashOf(target, source)) | 0;
     },
     finish(end) {
       if (vertices === 0) refuse(label, end, 'the file has no edges');
       if (vertices > MAX_ORDERED_LENGTHS)
         refuse(label, end, `the file has ${vertices} vertices; the limit is ${MAX_ORDERED_LENGTHS}`);
       const lengths = new Float64Array(vertices);
+      const isTwice = undirected && oneWay === 0;
       let unit = 0;
-      for (const degree of degreesAndOne) if (degree > 0) lengths[unit++] = degree - 1;
+      // An edge from a vertex to itself has no reverse, and counts once.
+      for (const degree of degreesAndOne)
+        if (degree > 0) lengths[unit++] = isTwice ? Math.ceil((degree - 1) / 2) : degree - 1;
       const note = undirected
-        ? 'Each vertex of the edge list is a unit, in the order of the vertex numbers. Its length is its degree, since the edges are undirected.'
+        ? `Each vertex of the edge list is a unit, in the order of the vertex numbers. Its length is its degree, since the edges are undirected. ${isTwice ? 'The file lists each edge from both ends, so a line counts for its first vertex only.' : 'A line counts for both of its vertices.'}`
         : 'Each vertex of the edge list is a unit, in the order of the vertex numbers. Its length is its out-degree: how many edges start at it. If edges have no direction, list each of them from both ends.';
       return vertexLengths(label, lengths, note);
     },
