@@ -36,7 +36,7 @@ export function findLoops({ entry, instructions, labels }: KernelCode, asked: As
   if (graph.after.length > MAX_BLOCKS) return tooLarge(`more than ${MAX_BLOCKS} blocks of instructions`);
   const passes = dominance(graph);
   const loops = findLoopsOf(graph, passes);
-  const differs = loops.length === 0 ? NONE_DIFFER : differingBranches(graph);
+  const differs = loops.length === 0 ? NONE_DIFFER : differingBranches(graph, loops);
   if (!differs) return tooLarge(`${graph.after.length} blocks of instructions, and too many registers to follow`);
   const writers = findWriters(graph, passes);
   const described = loops.map((loop) => {
@@ -167,21 +167,32 @@ interface Differing {
 const NONE_DIFFER: Differing = { byIndex: new Set(), byData: new Set() };
 
 /**
- * Finds the branches that can differ between threads. Only dependence through values counts: an assignment on one side
- * of a branch does not make the assigned value differ. Returns null if the kernel is too large.
+ * Finds the branches that can differ between threads. Dependence through values counts, and so does a value that a
+ * thread takes out of a loop whose number of passes depends on data. Other assignments on one side of a branch do not
+ * make the assigned value differ. Returns null if the kernel is too large.
  */
-function differingBranches(graph: Graph): Differing | null {
+function differingBranches(graph: Graph, loops: readonly Loop[]): Differing | null {
   const { code } = graph;
-  const byIndex = dependentBranches(graph, (at) => code[at].differs);
-  if (!byIndex) return null;
-  const isData = (at: number): boolean =>
-    code[at].class === 'memory' && code[at].exchange !== 'shuffle' && byIndex.instructions.has(at);
-  const byData = dependentBranches(graph, isData);
-  return byData && { byIndex: byIndex.blocks, byData: byData.blocks };
+  const isData = (at: number, differs: ReadonlySet<number>): boolean =>
+    code[at].class === 'memory' && code[at].exchange !== 'shuffle' && differs.has(at);
+  // Each round can find more loops that end at different passes, until a round finds none.
+  for (let uneven: readonly Loop[] = []; ;) {
+    const byIndex = dependentBranches(graph, uneven, (at) => code[at].differs);
+    if (!byIndex) return null;
+    const byData = dependentBranches(graph, uneven, (at) => isData(at, byIndex.instructions));
+    if (!byData) return null;
+    const found = loops.filter(({ blocks }) =>
+      [...blocks].some((block) => leaves(graph, blocks, block) && byData.blocks.has(block)),
+    );
+    if (found.length === uneven.length) return { byIndex: byIndex.blocks, byData: byData.blocks };
+    uneven = found;
+  }
 }
 
+/** @param uneven loops that threads leave after different numbers of passes, with different values */
 function dependentBranches(
   graph: Graph,
+  uneven: readonly Loop[],
   isSource: (at: number) => boolean,
 ): { readonly blocks: ReadonlySet<number>; readonly instructions: ReadonlySet<number> } | null {
   const { code, from, to, after } = graph;
@@ -197,6 +208,12 @@ function dependentBranches(
   const words = (numbers.size + 31) >>> 5;
   if (words * after.length > MAX_WORDS) return null;
   const entering = after.map(() => new Uint32Array(words));
+  const written = uneven.map(({ blocks }) => {
+    const names = new Uint32Array(words);
+    for (const at of listInstructions(graph, blocks))
+      for (const name of uses[at].writes) names[name >>> 5] |= 1 << (name & 31);
+    return { blocks, names };
+  });
   const blocks = new Set<number>();
   const waiting = new Uint8Array(after.length).fill(1);
   const state = new Uint32Array(words);
@@ -219,8 +236,9 @@ function dependentBranches(
       for (const next of after[block]) {
         let changed = false;
         const into = entering[next];
+        const left = written.filter(({ blocks }) => blocks.has(block) && !blocks.has(next));
         for (let word = 0; word < words; word++) {
-          const joined = into[word] | state[word];
+          const joined = left.reduce((names, loop) => names | loop.names[word], into[word] | state[word]);
           if (joined >>> 0 === into[word]) continue;
           into[word] = joined;
           changed = true;

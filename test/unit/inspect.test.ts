@@ -107,6 +107,44 @@ $L1:
     expect(loads('ld.global.u32 %r1, [%rd1];\n@%p3 mov.u32 %r1, 0;\nld.global.u32 %r2, [%r1];')).toBe(2);
   });
 
+  it.each([
+    ['ld.global.f32 %f1, [%rd6];', true],
+    ['ld.global.f32 %f1, [%rd1];', false],
+  ])('an end that depends on where a thread left an earlier loop differs if that did: %j', (sought, divergent) => {
+    // while (at < m && table[at] < sought) at++; for (k = counts[at]; k > 0; k--) …
+    const ptx = `.version 9.0
+.target sm_90
+.visible .entry pick()
+{
+	mov.u32 %r1, %tid.x;
+	mul.wide.u32 %rd5, %r1, 4;
+	add.s64 %rd6, %rd1, %rd5;
+	${sought}
+	mov.u32 %r2, 0;
+$L_1:
+	mul.wide.u32 %rd7, %r2, 4;
+	add.s64 %rd8, %rd2, %rd7;
+	ld.global.f32 %f2, [%rd8];
+	setp.geu.f32 %p1, %f2, %f1;
+	@%p1 bra $L_2;
+	add.s32 %r2, %r2, 1;
+	setp.lt.s32 %p2, %r2, %r9;
+	@%p2 bra $L_1;
+$L_2:
+	mul.wide.u32 %rd9, %r2, 4;
+	add.s64 %rd10, %rd3, %rd9;
+	ld.global.u32 %r3, [%rd10];
+$L_3:
+	add.f32 %f3, %f3, %f2;
+	add.s32 %r3, %r3, -1;
+	setp.gt.s32 %p3, %r3, 0;
+	@%p3 bra $L_3;
+	ret;
+}
+`;
+    expect(read({ ptx }).loops.map((loop) => loop.divergent)).toEqual([divergent, divergent]);
+  });
+
   it('says if a part of the shared memory is not known', () => {
     const noted = (entry: string) => read({ ptx: PTX }, { entry }).notes.some((note) => note.includes('dynamic'));
     expect([noted('walk'), noted('histogram'), noted('csr')]).toEqual([true, false, false]);
