@@ -81,7 +81,7 @@ export function parseLengthsCsv(
         refuse(
           label,
           { line, column: Math.min(record.length, width + 1) },
-          `the line has ${countedText(record.length, 'field')} instead of ${width}${record.length > width ? `. ${SEPARATORS}` : WRONG_LINES}`,
+          `the line has ${countedText(record.length, 'field')} instead of ${width}${record.length > width && chosen?.delimiter === undefined ? `. ${SEPARATORS}` : WRONG_LINES}`,
         );
       const [first, second] = form === 'edges' ? EDGE_ENDS : LENGTH_AND_WEIGHT;
       taken.take(
@@ -158,7 +158,8 @@ export function chosenColumns(
   };
 }
 
-const SEPARATORS = 'Separate fields by comma, semicolon or tab, and write decimals with a point';
+const SEPARATORS =
+  'Separate fields by comma, semicolon or tab, and write decimals with a point. If decimals have a comma, specify FILE#COLUMN&delimiter=semicolon';
 const HEADLESS =
   'Two columns without a header are a length and its probability. For other columns, add a first line such as ' +
   '"length,count", "vertex,length" or "source,target"';

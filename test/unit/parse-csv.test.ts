@@ -80,6 +80,7 @@ describe('errors have the line, the column, the wrong text and the expected form
     ['speed,price\n1,2\n', 1, undefined, 'the header "speed, price" must name one column of lengths (n, length,'],
     ['length,p,count\n1,1,2\n', 1, undefined, 'and at most one of probabilities (p, probability) or counts'],
     ['vertex,length\n0,7,1\n', 2, 3, 'the line has 3 fields instead of 2. Separate fields by comma, semicolon or tab,'],
+    ['length;a\n3;1,5\n', 2, 3, 'If decimals have a comma, specify FILE#COLUMN&delimiter=semicolon'],
     ['0,0.5\n1,3\n', 2, 2, 'probability "3" is not a number from 0 to 1. Two columns without a hea'],
     ['n,p\n1,3\n', 2, 2, 'probability "3" is not a number from 0 to 1'],
     ['12,5\n3,5\n', 1, 2, 'For other columns, add a first line such as "length,count"'],
