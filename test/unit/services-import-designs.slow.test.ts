@@ -118,11 +118,11 @@ describe("configurations of a user's own kernel", () => {
   it('are counted without a link if they are not designs of the sweep, with a reason for the first', async () => {
     const [first, second, third] = ofDevice(DEVICE, 3) as [Row, Row, Row];
     const text = cache([
-      [parametersOf(first), 5],
-      [{ ...parametersOf(second), threads_per_unit: 3 }, 4],
-      [parametersOf(third), 7],
-      [{ ...parametersOf(third), grid_size_x: 999_983 }, 8],
-      [parametersOf(ofDevice(OTHER, 1)[0]), 9],
+      [parametersOf(first), 0.5],
+      [{ ...parametersOf(second), threads_per_unit: 3 }, 0.4],
+      [parametersOf(third), 0.7],
+      [{ ...parametersOf(third), grid_size_x: 999_983 }, 0.8],
+      [parametersOf(ofDevice(OTHER, 1)[0]), 0.9],
     ]);
     const imported = await importText('own.json', text, { runId: sweepId });
     expect(imported).toMatchObject({ cases: 5, linked: { designs: 2 } });
@@ -138,7 +138,7 @@ describe("configurations of a user's own kernel", () => {
     const indices = (await measurementsOf(imported.runId)).map(({ designIndex }) => designIndex);
     expect(indices).toEqual([first.designIndex, null, third.designIndex, null, null]);
     // A configuration that is not a design of the sweep cannot be its best.
-    expect(unwrap(await bench.engine.context.store.getRun(imported.runId)).best).toMatchObject({ timeMs: 5 });
+    expect(unwrap(await bench.engine.context.store.getRun(imported.runId)).best).toMatchObject({ timeMs: 0.5 });
     // A configuration of the other device is linked if that device is named.
     const again = await importText('own.json', text, { runId: sweepId, deviceName: OTHER });
     expect(again.linked).toEqual({ runId: sweepId, deviceId: OTHER, designs: 1 });
@@ -284,7 +284,7 @@ it('an exported T4 file of another run gives only its run times, because its oth
   const workload = { lengths: 'constant(7)', units: 100_000 };
   const another = await bench.run(smallStudy({ name: 'Other kernel', workload }));
   const file = await exported(10);
-  file.results[0].times.runtimes = [3, 4, 5];
+  file.results[0].times.runtimes = [0.3, 0.4, 0.5];
   file.results[1].measurements[0].value *= 2;
   const imported = await importText('filled.json', JSON.stringify(file), { runId: another });
   expect(imported).toMatchObject({ cases: 1, linked: { runId: another, designs: 1 } });
@@ -301,7 +301,7 @@ it('an exported T4 file of another run gives only its run times, because its oth
       'Lockstep exported this file. Configurations with predictions instead of measured times are left out: 9.',
     ]);
     // The file names the device beside the configuration.
-    const unlinked = { deviceId: rows[0].device, sourceRunId: null, timesMs: [3, 4, 5] };
+    const unlinked = { deviceId: rows[0].device, sourceRunId: null, timesMs: [0.3, 0.4, 0.5] };
     expect((await measurementsOf(single.runId))[0]).toMatchObject(unlinked);
   }
 });
@@ -332,6 +332,21 @@ it('a CSV of measured times belongs to designs of the run for which it is import
   expect(exportedAgain.warnings).toContain(untimed);
   const indices = (await measurementsOf(exportedAgain.runId)).flatMap(({ designIndex }) => designIndex ?? []);
   expect(indices).toEqual(designs.map(({ designIndex }) => designIndex));
+});
+
+it.each([
+  [1000, 'The measured times are 1,000 times as long as the predictions (median).'],
+  [0.001, 'The measured times are 1,000 times as short as the predictions (median).'],
+  [10, null],
+  [0.1, null],
+])('times of %d times the predictions may have a wrong unit', async (factor, warning) => {
+  const lines = ofDevice(DEVICE, 5).map(({ designIndex, predictedMs }) => `${designIndex},${predictedMs * factor}`);
+  // Most designs decide, and one that is far off does not.
+  lines[0] = `${ofDevice(DEVICE, 5)[0].designIndex},1e6`;
+  const text = `design,time_ms\n${lines.join('\n')}\n`;
+  const { warnings } = await importText('own.csv', text, { runId: sweepId, deviceName: DEVICE });
+  const advice = ' Check the unit of the times in the file, and import it again if the unit is wrong.';
+  expect(warnings).toEqual(warning === null ? [] : [warning + advice]);
 });
 
 it('a CSV of measured times is imported without predicted times, and refused without a run or without a design of it', async () => {

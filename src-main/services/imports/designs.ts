@@ -163,7 +163,26 @@ export async function linkDesigns(
     warnings.push(
       `${counted(slower, 'configuration')} ${slower === 1 ? 'maps' : 'map'} to a design for which a faster configuration was measured. Only the fastest one is compared with the prediction.`,
     );
+  const unit = unitWarning(view, linked, best);
+  if (unit !== null) warnings.push(unit);
   return ok({ cases: kept, device: chosen, designs: best.size, warnings });
+}
+
+/** Predictions err by less than this factor. Times in a wrong unit differ by 1000 or more. */
+const WRONG_UNIT = 50;
+
+function unitWarning(
+  view: RunView,
+  linked: readonly (LinkedCase | null)[],
+  best: ReadonlyMap<number, number>,
+): string | null {
+  const ratios = Array.from(best, ([index, at]) => measuredMs(linked[at]!.result) / timeOf(view.ranking, index));
+  const known = ratios.filter((ratio) => ratio > 0 && ratio < Infinity);
+  if (known.length === 0) return null;
+  const ratio = median(Float64Array.from(known));
+  if (ratio < WRONG_UNIT && ratio > 1 / WRONG_UNIT) return null;
+  const factor = Number(Math.max(ratio, 1 / ratio).toPrecision(2)).toLocaleString('en');
+  return `The measured times are ${factor} times as ${ratio > 1 ? 'long' : 'short'} as the predictions (median). Check the unit of the times in the file, and import it again if the unit is wrong.`;
 }
 
 async function findCases(
@@ -193,21 +212,20 @@ async function findCases(
   return { found, linked };
 }
 
+const measuredMs = ({ timesMs, correct }: CaseResult): number =>
+  timesMs.length > 0 && correct !== false ? median(Float64Array.from(timesMs)) : Infinity;
+
 async function fastestCases(
   linked: readonly (LinkedCase | null)[],
   device: Device,
 ): Promise<ReadonlyMap<number, number>> {
-  const timeOf = (at: number): number => {
-    const { timesMs, correct } = linked[at]!.result;
-    return timesMs.length > 0 && correct !== false ? median(Float64Array.from(timesMs)) : Infinity;
-  };
   const best = new Map<number, number>();
   const slice = new Slice();
   for (const [at, one] of linked.entries()) {
     if (slice.isOver) await slice.next();
     if (!one || one.predicted || one.device !== device) continue;
     const other = best.get(one.index);
-    if (other === undefined || timeOf(at) < timeOf(other)) best.set(one.index, at);
+    if (other === undefined || measuredMs(one.result) < measuredMs(linked[other]!.result)) best.set(one.index, at);
   }
   return best;
 }
