@@ -402,6 +402,15 @@ describe('kernels that take units in every way', () => {
     execute('nvcc', ['-cubin', '-std=c++17', '-arch=sm_80', ...WARNINGS, 'skeletons.cu']);
   });
 
+  it.skipIf(lacks('g++', 'hipcc'))('compile in HIP for AMD', () => {
+    const names = 'Malloc Memcpy MemcpyHostToDevice MemcpyDeviceToHost DeviceSynchronize Success'.split(' ');
+    const renamed = names.map((name) => `-Dcuda${name}=hip${name}`);
+    write('hip.cu', dataText('cuda/skeletons.cu').replace('<cuda_runtime.h>', '<hip/hip_runtime.h>'));
+    // This architecture has waves of 32 lanes, as wide as the warps of the study's device.
+    const flags = ['-fsyntax-only', '-x', 'hip', '-std=c++17', '--offload-arch=gfx1030'];
+    execute(findTool('hipcc')!, [...flags, ...renamed, 'hip.cu'], '', { ...process.env, HIP_PLATFORM: 'amd' });
+  });
+
   /** Lanes of a subgroup of SwiftShader. Some units have more threads. */
   const SUBGROUP = 4;
 

@@ -38,7 +38,8 @@ function kernelText(source: CodeSource, row: RankRow, width: number): string {
 #include <hip/hip_runtime.h>
 #define LOCKSTEP_SHUFFLE_XOR(mask, value, distance) __shfl_xor(value, distance)
 #define LOCKSTEP_SHUFFLE(mask, value, lane) __shfl(value, lane)
-#define LOCKSTEP_LAUNCH hipLaunchKernel
+// Unlike cudaLaunchKernel, hipLaunchKernel takes the kernel only as an untyped pointer.
+#define LOCKSTEP_LAUNCH(kernel, ...) hipLaunchKernel(reinterpret_cast<const void*>(kernel), __VA_ARGS__)
 #define LOCKSTEP_ERROR hipError_t
 #define LOCKSTEP_STREAM hipStream_t
 #else
@@ -168,7 +169,8 @@ LOCKSTEP_ERROR launch(Work work, const unsigned*, unsigned units, device_lists l
   unsigned first = 0;
   unsigned places = (units + image_units - 1u) / image_units * tiles_per_image * (block_threads / threads_per_unit);
   void* arguments[] = {&tiles, &lists, &first, &places, &counter};
-  return LOCKSTEP_LAUNCH(run_units<threads_per_unit, in_tiles<Work>>, dim3(grid), dim3(block_width, block_height), arguments, 0, stream);
+  auto* kernel = run_units<threads_per_unit, in_tiles<Work>>;
+  return LOCKSTEP_LAUNCH(kernel, dim3(grid), dim3(block_width, block_height), arguments, 0, stream);
 }
 `;
 
@@ -348,7 +350,8 @@ LOCKSTEP_ERROR launch(Work work, const unsigned* lengths, unsigned all, device_l
   unsigned units = longer(WHICH + 1u) - first;
   void* arguments[] = {&work, &lists, &first, &units, &counter};
   if (units > 0u) {
-    const auto said = LOCKSTEP_LAUNCH(run_units<class_threads_per_unit[WHICH], Work>, dim3(${isGridFixed ? 'class_grid_blocks[WHICH]' : 'grid_for(units, WHICH)'}), dim3(block_threads), arguments, 0, stream);
+    auto* kernel = run_units<class_threads_per_unit[WHICH], Work>;
+    const auto said = LOCKSTEP_LAUNCH(kernel, dim3(${isGridFixed ? 'class_grid_blocks[WHICH]' : 'grid_for(units, WHICH)'}), dim3(block_threads), arguments, 0, stream);
     if (said != LOCKSTEP_ERROR{}) return said;
   }
   if constexpr (WHICH + 1u < class_count)
@@ -363,7 +366,8 @@ LOCKSTEP_ERROR launch(Work work, const unsigned*, unsigned units, device_lists l
                       unsigned grid = grid_blocks) {
   unsigned first = 0;
   void* arguments[] = {&work, &lists, &first, &units, &counter};
-  return LOCKSTEP_LAUNCH(run_units<threads_per_unit, Work>, dim3(grid), dim3(block_threads), arguments, 0, stream);
+  auto* kernel = run_units<threads_per_unit, Work>;
+  return LOCKSTEP_LAUNCH(kernel, dim3(grid), dim3(block_threads), arguments, 0, stream);
 }
 `;
 }
