@@ -39,6 +39,19 @@ export interface Breakdown {
   readonly longestUnit?: LongestUnit;
 }
 
+/**
+ * Returns the parts to show: none is negative, and they add up to `timeMs`. The parts are estimated separately. If they
+ * exceed the time together, one of them is negative, and the others are scaled to the time.
+ */
+export function shownParts({ timeMs, parts }: Pick<Breakdown, 'timeMs' | 'parts'>): Breakdown['parts'] {
+  const values = Object.values(parts);
+  if (values.every((ms) => ms >= 0)) return parts;
+  const scale = timeMs / values.reduce((sum, ms) => sum + Math.max(0, ms), 0);
+  return Object.fromEntries(
+    BREAKDOWN_PARTS.map(({ id }) => [id, Math.max(0, parts[id]) * scale]),
+  ) as Breakdown['parts'];
+}
+
 /** `given`: the workload's own units, in the order that the balancing gives them. `independent`: draws from the law. */
 export type UnitsOrder = 'given' | 'independent';
 

@@ -94,6 +94,12 @@ describe('a comparison', () => {
     const reasons = comparisonReasons([at(10, { idealWork: 9, latency: 1 }), at(11, { idealWork: 3, latency: 8 })]);
     expect(reasons[2]).toMatch(/^.+ spends 7\.000\sms less on .*: 7.0 × the difference\.$/);
     expect(reasons[3]).toMatch(/^.+ spends 6\.000\sms more on .*, which cancels 6.0 × the difference\.$/);
+    // A negative part is not a time that a device spends.
+    const negative = [at(10, { idealWork: 12, lastWave: -2 }), at(20, { idealWork: 25, lastWave: -5 })];
+    expect(comparisonReasons(negative)[1]).toMatch(
+      /^.+ spends 10\.00\sms less on issuing the work itself: 100 % of the/,
+    );
+    expect(comparisonReasons(negative).join(' ')).not.toContain('without blocks');
   });
 });
 

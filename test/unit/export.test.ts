@@ -8,6 +8,8 @@ import { framedReport } from '../../src-renderer/views/export/framed-report.ts';
 import { readAddress } from '../../src-renderer/state/location.svelte.ts';
 import { fileStem, type ExportJob } from '../../src-main/services/export/exporter.ts';
 import { EXPORTERS } from '../../src-main/services/export/formats.ts';
+import type { ReportFacts } from '../../src-main/services/export/facts.ts';
+import { reportTables } from '../../src-main/services/export/report-tables.ts';
 import { exportRows, tableFormat } from '../../src-main/services/export/tables.ts';
 import { comment, html, identifier, joined, markdown } from '../../src-main/services/export/text.ts';
 import { ALL_VALID } from '../../src-main/services/ranking/rows.ts';
@@ -150,6 +152,20 @@ describe('a report', () => {
     expect(text).toContain(`Predicted as: ${regime.label}.`);
     expect((await bench.render(plain, 'html')).text).toContain(`Predicted as: ${regime.label}.`);
     expect(text).not.toMatch(/NaN|undefined|\[object|\.\.$/m);
+  });
+
+  it('has a table of parts that add up to the time, even if one of them is negative', async () => {
+    const { rows } = await bench.call('ranking.page', { runId: plain, limit: 1 });
+    const breakdown = await bench.call('design.explain', { runId: plain, designIndex: rows[0].designIndex });
+    const { timeMs, parts: own } = breakdown;
+    const changed = {
+      ...breakdown,
+      parts: { ...own, idealWork: own.idealWork + timeMs, lastWave: own.lastWave - timeMs },
+    };
+    const facts = { breakdown: changed, rows, devices: [], assumed: [], implementations: [] };
+    const { parts } = reportTables(facts as unknown as ReportFacts);
+    const shares = parts.rows.map(([, , share]) => parseFloat(share));
+    expect(shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(100, 0);
   });
 
   it('names a faster design that the format cannot express', async () => {

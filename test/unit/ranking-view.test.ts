@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { UncertainDesign } from '../../src-main/contract/advice.ts';
 import type { RankRow, SimulatedTime } from '../../src-main/contract/api.ts';
-import { drawnMs, isRecomputedApart } from '../../src-renderer/format/breakdowns.ts';
+import { isRecomputedApart } from '../../src-renderer/format/breakdowns.ts';
 import { NBSP, timeColumn } from '../../src-renderer/format/numbers.ts';
 import { pinnedOn, readBaselines } from '../../src-renderer/state/baselines.ts';
 import * as table from '../../src-renderer/views/ranking/columns.ts';
@@ -207,8 +207,13 @@ describe('parts of a time', () => {
     expect(marked).toEqual([true, true, false, false, false]);
   });
 
-  it('are drawn if they exist, and a negative part shortens the time, not the bar', () =>
-    expect([drawnMs(made(2.5, { idealWork: 2, imbalance: 1, lastWave: -0.5 })), drawnMs(null)]).toEqual([3, 0]));
+  it('are shown without a negative part, and add up to the time', () => {
+    const none = Object.fromEntries(BREAKDOWN_PARTS.map(({ id }) => [id, 0]));
+    const shown = breakdown.shownParts(made(2, { ...none, idealWork: 3, imbalance: 1, lastWave: -2 }));
+    expect(shown).toEqual({ ...none, idealWork: 1.5, imbalance: 0.5 });
+    const usual = made(3, { ...none, idealWork: 2, imbalance: 1 });
+    expect(breakdown.shownParts(usual)).toBe(usual.parts);
+  });
 
   it('lead from one time to another in a waterfall, with faster parts before slower ones', () => {
     const breakdowns = fc.tuple(...BREAKDOWN_PARTS.map(() => real(0, 5))).map((values) => {

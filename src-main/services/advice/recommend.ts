@@ -1,7 +1,7 @@
 import { makeFigures, pickDesign } from '../../../src-workers/advise/pick.ts';
 import { plainDesign, plainText } from '../../../src-workers/advise/plain.ts';
 import { unknownPaths } from '../../../src-workers/advise/unknown.ts';
-import { BREAKDOWN_PARTS, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
+import { BREAKDOWN_PARTS, shownParts, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
 import type { ImplementationKind } from '../../../src-workers/domain/evidence.ts';
 import type { InputFact } from '../../../src-workers/domain/provenance.ts';
 import { ok, type Result, notFound, conflict } from '../../../src-workers/domain/result.ts';
@@ -215,7 +215,8 @@ function makeLandscape(
 const ROUNDING = 1e-12;
 
 function differences(picked: Breakdown, baseline: Breakdown): Recommendation['causes'] {
-  return BREAKDOWN_PARTS.map(({ id, label }) => ({ part: id, label, ms: picked.parts[id] - baseline.parts[id] }))
+  const [own, other] = [shownParts(picked), shownParts(baseline)];
+  return BREAKDOWN_PARTS.map(({ id, label }) => ({ part: id, label, ms: own[id] - other[id] }))
     .filter((cause) => Math.abs(cause.ms) > ROUNDING * picked.timeMs)
     .sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms));
 }
@@ -230,8 +231,9 @@ function whySentence(
   isBaseline: boolean,
 ): string {
   if (!baseline) {
-    const [part] = BREAKDOWN_PARTS.slice(1).sort((a, b) => breakdown.parts[b.id] - breakdown.parts[a.id]);
-    return `The work itself takes ${percent(breakdown.parts.idealWork / breakdown.timeMs)} of the time; the largest loss is ${part.label.toLowerCase()}, ${percent(breakdown.parts[part.id] / breakdown.timeMs)}.`;
+    const shown = shownParts(breakdown);
+    const [part] = BREAKDOWN_PARTS.slice(1).sort((a, b) => shown[b.id] - shown[a.id]);
+    return `The work itself takes ${percent(shown.idealWork / breakdown.timeMs)} of the time; the largest loss is ${part.label.toLowerCase()}, ${percent(shown[part.id] / breakdown.timeMs)}.`;
   }
   const name = baseline.chosen ? 'the baseline' : 'the plain design';
   if (isBaseline)

@@ -3,6 +3,7 @@ import {
   longestUnitText,
   orderText,
   regimeText,
+  shownParts,
   type Breakdown,
 } from '../../../src-workers/domain/breakdown.ts';
 import { plainText } from '../../../src-workers/advise/plain.ts';
@@ -222,10 +223,12 @@ function coresSentence({ design, device, timeMs, rank }: RankRow, cpu: CpuDevice
 
 const WORTH_TELLING = 1e-3;
 
-function coresReasons(view: RunView, row: RankRow, cpu: CpuDevice, { parts, timeMs }: Breakdown): readonly string[] {
+function coresReasons(view: RunView, row: RankRow, cpu: CpuDevice, breakdown: Breakdown): readonly string[] {
+  const { timeMs } = breakdown;
+  const shown = shownParts(breakdown);
   const { gridBlocks: cores, balancing } = row.design;
   const sentences = [
-    `${percent(parts.idealWork / timeMs)} of the time is needed to transfer all bytes at the full bandwidth. ${percent(parts.latency / timeMs)} comes from too few cores to use this bandwidth, and ${percent(Math.max(0, parts.imbalance) / timeMs)} from cores that wait for the core with the largest transfer.`,
+    `${percent(shown.idealWork / timeMs)} of the time is needed to transfer all bytes at the full bandwidth. ${percent(shown.latency / timeMs)} comes from too few cores to use this bandwidth, and ${percent(shown.imbalance / timeMs)} from cores that wait for the core with the largest transfer.`,
     `That core transfers ${row.aggregateLoss.toFixed(3)} times as much as the average core. ${counted(saturatingCores(cpu), 'core')} can use the full bandwidth if each is busy to the end.`,
   ];
   const along = alongAxis(view, row.designIndex, AXIS.launch);
@@ -252,10 +255,11 @@ function designReasons(
 ): readonly string[] {
   const { design } = row;
   const sentences: string[] = [];
+  const shown = shownParts(breakdown);
   const parts = BREAKDOWN_PARTS.map(({ id, label, hint }) => ({
     label,
     hint,
-    share: breakdown.parts[id] / breakdown.timeMs,
+    share: shown[id] / breakdown.timeMs,
   }));
   const ideal = parts[0].share;
   const losses = parts

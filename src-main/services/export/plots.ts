@@ -1,6 +1,6 @@
 import { timeRange, timeText, timeUnit, type TimeUnit } from '../../../src-workers/domain/times.ts';
 import type { EChartsOption } from 'echarts';
-import { BREAKDOWN_PARTS } from '../../../src-workers/domain/breakdown.ts';
+import { BREAKDOWN_PARTS, shownParts } from '../../../src-workers/domain/breakdown.ts';
 import { logTicks, multiples, niceStep, spreadLabels } from '../../../src-workers/numeric/ticks.ts';
 import type { DeviceBest, Histogram } from '../../contract/api.ts';
 import { html, whole } from './text.ts';
@@ -233,12 +233,11 @@ export function compositionPlot(devices: readonly DeviceBest[]): ReportChart {
   const row = 26;
   const parts = BREAKDOWN_PARTS.filter(({ id }) => shown.some(({ breakdown }) => breakdown!.parts[id] > 0));
   const scale = (WIDTH - left - 70) / most;
-  const drawnMs = ({ breakdown }: DeviceBest) =>
-    parts.reduce((sum, { id }) => sum + Math.max(0, breakdown!.parts[id]), 0);
   return {
     label: "Parts of the time of each device's best design",
     height: shown.length * row + 4,
-    title: (series, index) => `${parts[series].label}: ${timeText(shown[index].breakdown!.parts[parts[series].id])}`,
+    title: (series, index) =>
+      `${parts[series].label}: ${timeText(shownParts(shown[index].breakdown!)[parts[series].id])}`,
     option: {
       grid: { left, top: 0, width: WIDTH - left - 70, height: shown.length * row, outerBoundsMode: 'none' },
       xAxis: { type: 'value', min: 0, max: most, show: false },
@@ -248,12 +247,12 @@ export function compositionPlot(devices: readonly DeviceBest[]): ReportChart {
         stack: 'time',
         clip: false,
         barWidth: 13,
-        data: shown.map(({ breakdown }) => Math.max(0, breakdown!.parts[id])),
+        data: shown.map(({ breakdown }) => shownParts(breakdown!)[id]),
         itemStyle: { color: colour(id), borderColor: colour('bg'), borderWidth: 0.5 },
       })),
       graphic: shown.flatMap((entry, i) => [
         words(0, (i + 0.5) * row, entry.device.name, { strong: true }),
-        words(left + drawnMs(entry) * scale + 8, (i + 0.5) * row, timeText(entry.best!.timeMs)),
+        words(left + entry.breakdown!.timeMs * scale + 8, (i + 0.5) * row, timeText(entry.best!.timeMs)),
       ]),
     },
   };

@@ -1,4 +1,4 @@
-import { BREAKDOWN_PARTS } from '../../../src-workers/domain/breakdown.ts';
+import { BREAKDOWN_PARTS, shownParts } from '../../../src-workers/domain/breakdown.ts';
 import { blockText, designText, isCpuDesign } from '../../../src-workers/domain/design.ts';
 import { coresText } from '../../../src-workers/domain/terms.ts';
 import { timeIn, timeText, timeUnit } from '../../../src-workers/domain/times.ts';
@@ -30,6 +30,7 @@ export const NO_DESIGN = 'no valid design';
 
 export function reportTables(facts: ReportFacts) {
   const { breakdown, rows, devices } = facts;
+  const parts = shownParts(breakdown);
   const best = rows[0].timeMs;
   const unit = timeUnit(best);
   const fastest = Math.min(...devices.flatMap((entry) => (entry.best ? [entry.best.timeMs] : [])));
@@ -52,11 +53,11 @@ export function reportTables(facts: ReportFacts) {
     parts: makeTable(
       [
         { head: 'Part', isWords: true, cell: ({ label }) => label },
-        { head: unit.name, cell: ({ id }) => timeIn(unit, breakdown.parts[id]) },
-        { head: 'Share', cell: ({ id }) => percent(breakdown.parts[id] / breakdown.timeMs) },
+        { head: unit.name, cell: ({ id }) => timeIn(unit, parts[id]) },
+        { head: 'Share', cell: ({ id }) => percent(parts[id] / breakdown.timeMs) },
         { head: 'Meaning', isWords: true, isLong: true, isOfPage: true, cell: ({ hint }) => hint },
       ],
-      BREAKDOWN_PARTS.filter(({ id }) => breakdown.parts[id] > 0),
+      BREAKDOWN_PARTS.filter(({ id }) => parts[id] > 0),
     ),
     devices: makeTable(
       [

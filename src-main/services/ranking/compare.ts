@@ -1,4 +1,9 @@
-import { BREAKDOWN_PARTS, longestUnitText, type BreakdownPart } from '../../../src-workers/domain/breakdown.ts';
+import {
+  BREAKDOWN_PARTS,
+  longestUnitText,
+  shownParts,
+  type BreakdownPart,
+} from '../../../src-workers/domain/breakdown.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
@@ -144,7 +149,8 @@ export function comparisonReasons(devices: readonly DeviceBest[]): readonly stri
     lines.push(
       `A predicted difference below ${percent(fraction)} is uncertain. This limit comes from ${source ?? takenFrom}.`,
     );
-  const causes = BREAKDOWN_PARTS.map(({ id }) => ({ id, ms: next.breakdown!.parts[id] - winner.breakdown!.parts[id] }))
+  const [ofNext, ofWinner] = [shownParts(next.breakdown!), shownParts(winner.breakdown!)];
+  const causes = BREAKDOWN_PARTS.map(({ id }) => ({ id, ms: ofNext[id] - ofWinner[id] }))
     .filter(({ ms }) => Math.abs(ms) > WORTH_SAYING * gap)
     .sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms));
   const gpus = winner.device.kind === 'gpu' && next.device.kind === 'gpu';

@@ -2,6 +2,7 @@ import { kindsText } from '../../../src-workers/domain/evidence.ts';
 import { contradictionText, isContradicted } from '../../../src-main/contract/accuracy.ts';
 import type { DesignRange, DeviceBest } from '../../../src-main/contract/api.ts';
 import type { Study } from '../../../src-main/contract/study.ts';
+import { shownParts } from '../../../src-workers/domain/breakdown.ts';
 import { blockText, type Design } from '../../../src-workers/domain/design.ts';
 import { listEstimates, type CpuDevice, type Device, type GpuDevice } from '../../../src-workers/domain/device.ts';
 import { selectKernel } from '../../../src-workers/domain/provenance.ts';
@@ -239,7 +240,7 @@ function reasonRows(comparison: Comparison): readonly CompareRow[] {
     row('ideal', 'Useful work', {
       unit: '%',
       better: 'higher',
-      value: (_, { breakdown }) => (breakdown ? (100 * breakdown.parts.idealWork) / breakdown.timeMs : null),
+      value: (_, { breakdown }) => (breakdown ? (100 * shownParts(breakdown).idealWork) / breakdown.timeMs : null),
       format: (value) => fixed(value, 1),
       hint: 'Share of the time that even an ideal device without lockstep would need',
     }),

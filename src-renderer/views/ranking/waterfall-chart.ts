@@ -1,4 +1,4 @@
-import { BREAKDOWN_PARTS, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
+import { BREAKDOWN_PARTS, shownParts, type Breakdown } from '../../../src-workers/domain/breakdown.ts';
 import type { EChartsOption } from '../../charts/echarts.ts';
 import { plane, planeAxes, stroke, markTip, tooltipBody, words, type ChartSize } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
@@ -16,10 +16,11 @@ const NEGLIGIBLE = 5e-4;
 
 /** Returns the steps from one design's time to another's: savings first, then losses, each with the largest first. */
 export function waterfall(from: Breakdown, to: Breakdown) {
+  const [before, after] = [shownParts(from), shownParts(to)];
   const changes = BREAKDOWN_PARTS.map(({ id, label }) => ({
     id,
     label,
-    changeMs: to.parts[id] - from.parts[id],
+    changeMs: after[id] - before[id],
   })).filter(({ changeMs }) => Math.abs(changeMs) >= NEGLIGIBLE * from.timeMs);
   changes.sort((a, b) => a.changeMs - b.changeMs);
   const faster = changes.filter(({ changeMs }) => changeMs < 0);
