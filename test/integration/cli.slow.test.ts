@@ -620,7 +620,8 @@ it('help names the files that commands read; help and version exit 0, no command
   for (const [command, words] of [
     ['sweep', /db.study\.schema\.json$/m],
     ['import', /Kernel Tuner[^]*dataset,rows,cols,nnzs[^]*a study[^]*a device/],
-    ['export', /in csv and json: [^]*\n {2}csv +The best designs, for a spreadsheet$/m],
+    ['export', /in csv and json: [^]*\n {2}csv +The best designs, for a spreadsheet$[^]*natural logarithm/m],
+    ['recommend', /expectedRegret, worst90 and gain are natural logarithms/],
     ['devices add', /in the format of lockstep devices show[^]*db.devices.README\.md$/m],
   ] as const)
     await says(`${command} --help`, words);

@@ -50,6 +50,7 @@ With --json: {device, devices, designIndex, design, rank, implementationKind, ha
   baseline, causes: [{part, label, ms}], why, inputs: [{field, label, value, unit, origin, note, usual}], predicted, of, elapsedMs,
   robust: {designIndex, text, expectedRegret, chance, worst90, draws, lowMs, highMs}, point, designs: [{designIndex, text, timeMs,
   expectedRegret, chanceBest, worst90}], unknown: [{input, range, source}], worthKnowing: [{input, label, gain, how, sentence}], separation}
+expectedRegret, worst90 and gain are natural logarithms of ratios of times: 0.1548 is 16.7 %, because e^0.1548 is 1.167.
 The recommended design has the least expected regret over draws of the assumed inputs (robust). A sweep predicts with the
 middle value of each assumed input; point is the best design for these values.`,
     );

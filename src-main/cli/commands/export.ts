@@ -35,7 +35,15 @@ export function addExport(program: Command, { terminal, withRuns }: CommandLine)
     .action((run: string, options: ExportOptions) =>
       withRuns(options, (engine) => exportCommand(engine, terminal, run, options)),
     )
-    .addHelpText('after', `\nFormats:\n${formats.join('\n')}`);
+    .addHelpText(
+      'after',
+      `
+Formats:
+${formats.join('\n')}
+
+The expected regret of --weigh is a natural logarithm of a ratio of times: 0.1548 is 16.7 % slower than the best design,
+because e^0.1548 is 1.167.`,
+    );
 }
 
 interface ExportOptions extends GlobalOptions {
