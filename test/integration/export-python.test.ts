@@ -123,6 +123,42 @@ print(json.dumps(dict(results=simulated["results"], x0=dict(zip(exported.NAMES, 
     expect(await importInto(run, cache.toString())).toFail('conflict', unchanged);
   });
 
+  it.each([
+    ['kernel-tuner', 'dict(zip(exported.NAMES, exported.X0))', 'block_size_x'],
+    ['optuna', 'exported.DESIGNS[0][0]', 'block_threads'],
+  ])(
+    '%s starts at the chosen design, which is the recommended one unless another is chosen',
+    async (format, start, block) => {
+      const { rows } = await page(run, 60);
+      const recommended = await bench.call('advice.recommend', { runId: run, robust: true });
+      for (const designIndex of [undefined, rows[0].designIndex, rows[55].designIndex]) {
+        const document = await bench.render(run, format, { limit: 10, designIndex });
+        const wanted =
+          designIndex === undefined ? recommended.row : rows.find((row) => row.designIndex === designIndex)!;
+        expect(document.text).toContain(`, design ${wanted.designIndex}.\n`);
+        expect(document.designs).toMatchObject({ listed: 10 });
+        const { threadsPerUnit, blockThreads } = wanted.design;
+        const found = python(document, `import json, exported; print(json.dumps(${start}))`);
+        expect(found).toMatchObject({ threads_per_unit: threadsPerUnit, [block]: blockThreads });
+      }
+    },
+  );
+
+  it('Kernel Tuner refuses a chosen design that it cannot launch', async () => {
+    const kernel = { ...smallStudy().kernel, lengthsKnownBeforeLaunch: true };
+    const axes = { balancing: ['none', 'mixed(8:1,32)'], blockThreads: [64] };
+    const mixed = await bench.run(studyOf({ kernel, axes }));
+    const { rows } = await page(mixed, 10);
+    const { designIndex } = rows.find(({ design }) => design.balancing !== 'none')!;
+    const ask = { runId: mixed, format: 'kernel-tuner', limit: 10, designIndex };
+    const refused = new RegExp(
+      `^Kernel Tuner cannot launch design ${designIndex} \\(.*Mixed designs.* are not supported`,
+    );
+    expect(await bench.engine.call('export.render', ask)).toFail('unsupported', refused);
+    const { text } = await bench.render(mixed, 'optuna', { limit: 10, designIndex });
+    expect(text).toContain(`, design ${designIndex}.\n`);
+  });
+
   it('Kernel Tuner searches the whole space, and its restrictions leave exactly the designs that can run', async () => {
     const axes = { ...AXES, blockThreads: [32, 64, 96, 1024], gridBlocks: [64, 2048], registerCap: [null, 24] };
     const kernel = { ...smallStudy().kernel, registersPerThread: 80 };

@@ -203,7 +203,7 @@ export function narrowTo(
 
 const kindOf = (balancing: string): string => unwrap(parseBalancing(balancing)).kind;
 
-function otherText(asked: RankRow, { designIndex }: RankRow, name = 'Code for GPUs'): string {
+export function otherText(asked: RankRow, { designIndex }: RankRow, name = 'Code for GPUs'): string {
   return asked.designIndex === designIndex
     ? ''
     : `${name} cannot express the recommended design ${asked.designIndex} (${designText(asked.design)}, on ${asked.device}).`;

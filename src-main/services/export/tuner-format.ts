@@ -1,13 +1,14 @@
 import { parseBalancing } from '../../../src-workers/domain/balancing.ts';
+import { designText } from '../../../src-workers/domain/design.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
-import { ok, unwrap, type Result, conflict } from '../../../src-workers/domain/result.ts';
+import { ok, unwrap, type Result, conflict, unsupported } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { axisPosition, rankedDesigns } from '../../../src-workers/sweep/ranking.ts';
 import type { RankRow } from '../../contract/api.ts';
 import { ALL_VALID, rankRow } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { head, type CodeSource } from './code.ts';
-import { fasterText, gpuDesign, threadGroupWidth } from './code-format.ts';
+import { fasterText, gpuDesign, otherText, threadGroupWidth } from './code-format.ts';
 import type { Exporter, ExportJob, FormatWords } from './exporter.ts';
 import { comment, counted, joined } from './text.ts';
 
@@ -69,13 +70,21 @@ export function tunerFormat(options: TunerOptions): Exporter {
     measuredAs,
     async write(job) {
       const { view, chosen, base, input } = job;
-      const gpu = await gpuDesign(job, { tiles: true });
+      const gpu = await gpuDesign(job, { tiles: true, name: options.name });
       if (!gpu.ok) return gpu;
       const { device, row } = gpu.value;
       const found = tunerDesigns(view, options, device, row, input.limit);
       if (!found.ok) return found;
-      const note = fasterText(chosen, found.value.designs[0].row, options.name);
-      const source: TunerSource = { ...gpu.value.source, pick: note, ...found.value };
+      const { isLaunchable, ...listed } = found.value;
+      if (!isLaunchable && input.designIndex !== undefined)
+        return unsupported(
+          `${options.name} cannot launch design ${row.designIndex} (${designText(row.design)}). ${options.launchable} Specify another design.`,
+        );
+      const [first] = listed.designs;
+      const isFirst = first.row.designIndex === row.designIndex;
+      const other = isLaunchable ? '' : otherText(chosen, first.row, options.name);
+      const note = isFirst ? gpu.value.note : fasterText(chosen, first.row, options.name) || other;
+      const source: TunerSource = { ...gpu.value.source, pick: isFirst ? gpu.value.source.pick : note, ...listed };
       const tuned = { run: view.run.id, study: view.study.study.name, seed: view.run.seed };
       const written = await options.write({ ...job, device, source, tuned });
       return ok({
@@ -91,6 +100,9 @@ export function tunerFormat(options: TunerOptions): Exporter {
 }
 
 /**
+ * The chosen design (by default the recommended design) is the first, because a search starts there; the others follow
+ * by predicted time. With predictions for other numbers of units, all are in the order of the predicted time.
+ *
  * Some tuners vary only the blocks. Their designs have the implementation, order and loop of `chosen`, or of the
  * fastest design if the tuner cannot launch `chosen`.
  */
@@ -100,7 +112,7 @@ function tunerDesigns(
   device: Device,
   chosen: RankRow,
   limit: number,
-): Result<Pick<TunerSource, 'designs' | 'of' | 'leftOut'>> {
+): Result<Pick<TunerSource, 'designs' | 'of' | 'leftOut'> & { readonly isLaunchable: boolean }> {
   const { ranking } = view;
   const { axes } = ranking;
   const balancings = axes.balancing.flatMap((text, at) =>
@@ -153,19 +165,16 @@ function tunerDesigns(
     const key = [implementation, threadsPerUnit, loop, balancing, blockThreads, registerCap, ...launched].join('|');
     if (!found.has(key)) found.set(key, { row, ...own });
   };
+  const isListed = list.includes(chosen.designIndex);
+  if (isListed && !form.otherUnits) add(chosen.designIndex);
   for (const index of list) {
     if (found.size === most) break;
     add(index);
   }
-  const fastest = found.size;
-  if (!form.otherUnits && list.includes(chosen.designIndex)) add(chosen.designIndex);
   const designs = [...found.values()];
-  if (designs.length > fastest) {
-    // The chosen design (by default the recommended design) replaces the slowest design of the list.
-    if (designs.length > most) designs.splice(most - 1, 1);
-    leftOut = `${leftOut} The last design is the chosen one, which is not among the fastest by prediction.`;
-  }
-  return ok({ designs, of: list.length, leftOut: leftOut.trim() });
+  if (designs.length > 1 && designs[1].row.timeMs < designs[0].row.timeMs)
+    leftOut = `${leftOut} The first design is the chosen one, which is not the fastest by prediction.`;
+  return ok({ designs, of: list.length, leftOut: leftOut.trim(), isLaunchable: isListed });
 }
 
 /** Digits of a written prediction. The prediction is accurate to fewer digits, and a double has more. */

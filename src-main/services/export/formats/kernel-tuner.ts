@@ -169,7 +169,7 @@ function kernelTunerScript(
 # python3 THIS_FILE         writes the predictions as a cache file and tunes on it, in Kernel Tuner's simulation mode
 # import THIS_FILE; THIS_FILE.tune("kernel.cu", arguments, cache="measured.json")     measures the designs with a kernel of your own,
 #     in CUDA, HIP or OpenCL
-# THIS_FILE.tune("kernel.cu", arguments, strategy="greedy_ils", whole=True)     searches the whole space from the best design on
+# THIS_FILE.tune("kernel.cu", arguments, strategy="greedy_ils", whole=True)     searches the whole space from the first design on
 # lockstep import measured.json --run ${run.run}     compares these times with the predictions
 #
 # The kernel finds each parameter as a macro of its name. ${SWEEP_PARAMETER} is only for the import: it identifies the sweep and the device.
@@ -193,12 +193,12 @@ NAMES = (
     "register_cap", "${SWEEP_PARAMETER}",
 )
 
-# Predicted milliseconds of each design, best first.
+# Predicted milliseconds of each design: first the one to start with, then the others, best first.
 PREDICTED_MS = {
 ${rows.join('\n')}
 }
 
-# The best design. Strategies that accept a starting point begin there. Others refuse it, or choose their own.
+# The first design. Strategies that accept a starting point begin there. Others refuse it, or choose their own.
 X0 = list(next(iter(PREDICTED_MS)))
 X0_STRATEGIES = (
     "basinhopping", "diff_evo", "dual_annealing", "firefly_algorithm", "genetic_algorithm", "greedy_ils", "greedy_mls", "minimize", "pso",
@@ -282,7 +282,7 @@ function cacheWriter(source: TunerSource, timestamp: string, run: TunedRun): str
 }
 
 const TUNE = `def tune(kernel_source, arguments, strategy=None, strategy_options=None, whole=False, **options):
-    """Tunes with Kernel Tuner: measures every design, or searches by a strategy, which starts at the best design if possible.
+    """Tunes with Kernel Tuner: measures every design, or searches by a strategy, which starts at the first design if possible.
 
     whole: searches the whole space instead of the best designs.
     """

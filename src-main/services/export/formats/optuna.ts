@@ -56,8 +56,8 @@ function optunaModule(source: TunerSource, run: TunedRun, axes: SpaceAxes): stri
 # study.best_trial.user_attrs["lockstep"]     is the fastest design
 # lockstep import measured.db --run ${run.run} --time-unit ms     compares the times with the predictions
 
-# Parameters and predicted milliseconds, best first. Units per thread are 0 where the number of blocks is fixed, blocks are 0 where
-# they follow from the units, and a register cap of 0 is none.
+# Parameters and predicted milliseconds: first the design to start with, then the others, best first. Units per thread are 0 where the
+# number of blocks is fixed, blocks are 0 where they follow from the units, and a register cap of 0 is none.
 DESIGNS = [
 ${designs.join('\n')}
 ]
@@ -107,8 +107,10 @@ def parameters(design):
 def enqueue(study, count=len(DESIGNS)):
     """Makes a study begin with the best designs. Their predictions become attributes of the trials, not values."""
     study.set_user_attr("lockstep", RUN)
-    for rank, (design, ms) in enumerate(DESIGNS[:count], 1):
-        attributes = {"lockstep_rank": rank, "lockstep_predicted_ms": ms}
+    by_time = sorted(range(len(DESIGNS)), key=lambda at: DESIGNS[at][1])
+    rank = {at: place for place, at in enumerate(by_time, 1)}
+    for at, (design, ms) in enumerate(DESIGNS[:count]):
+        attributes = {"lockstep_rank": rank[at], "lockstep_predicted_ms": ms}
         study.enqueue_trial(parameters(design), user_attrs=attributes, skip_if_exists=True)
 
 
