@@ -60,6 +60,15 @@ export interface Recommendation {
   readonly invalid: number;
   readonly elapsedMs: number;
   readonly uncertainty?: Uncertainty;
+  readonly measured?: FastestMeasured;
+}
+
+/** The fastest measured design of the device in a run, if it is another one than the recommended design. */
+export interface FastestMeasured {
+  readonly designIndex: number;
+  readonly text: string;
+  readonly medianMs: number;
+  readonly sentence: string;
 }
 
 /** The regret of a design in one draw of the unknown inputs is ln(time / best time of the draw). */

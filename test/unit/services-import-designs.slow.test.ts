@@ -111,8 +111,9 @@ describe("configurations of a user's own kernel", () => {
     const medianMs = expect.closeTo(measuredMs(chosen[3]), 12) as number;
     expect(row.measured).toMatchObject({ runId, medianMs, repeats: 3 });
     const header = await call('export.render', { runId: sweepId, format: 'cuda', designIndex });
-    const measured = `^// .* Run ${runId} measured [\\d.]+ [mu]s for the kernel of this design, on .*RTX 4090\\.$`;
-    expect(header.text).toMatch(new RegExp(measured, 'm'));
+    const measured = `^// .* Run ${runId} measured [\\d.]+ [mu]s for the kernel of this design, on .*RTX 4090\\. `;
+    const fastest = `Of 9 measured designs, the kernel of design \\d+ .* against [\\d.]+ [mu]s for design ${designIndex}\\.$`;
+    expect(header.text).toMatch(new RegExp(measured + fastest, 'm'));
   });
 
   it('are counted without a link if they are not designs of the sweep, with a reason for the first', async () => {
@@ -363,6 +364,34 @@ it('a CSV of measured times is imported without predicted times, and refused wit
   expect(await refusal('design,time_ms\nx,1\n', { openRunId: sweepId }, 'own.csv')).toBe(
     `own.csv: of 1 configuration, none is a design of run ${sweepId}; for design=x: design must be the number of a design, not "x"`,
   );
+});
+
+it('the fastest measured design is named beside the recommended one, in advice, reports and code', async () => {
+  const runId = await bench.run(smallStudy({ name: 'Measured', devices: [DEVICE] }));
+  const advise = () => call('advice.recommend', { runId, robust: true });
+  const before = await advise();
+  expect(before.measured).toBeUndefined();
+  const { designIndex } = before;
+  const other = designIndex === 0 ? 1 : 0;
+  const measure = (times: Readonly<Record<number, number>>) => {
+    const lines = Object.entries(times).map((line) => line.join(','));
+    return importText('own.csv', ['design,time_ms', ...lines].join('\n'), { runId, deviceName: DEVICE });
+  };
+  await measure({ [other]: 2 });
+  const only = new RegExp(
+    `^Only one design was measured: .* design ${other} .* takes 2\\.000\\sms; design ${designIndex} was not`,
+  );
+  expect((await advise()).measured!.sentence).toMatch(only);
+  await measure({ [designIndex]: 3 });
+  const { measured } = await advise();
+  expect(measured).toMatchObject({ designIndex: other, medianMs: 2 });
+  expect(measured!.sentence).toMatch(
+    /^Of 2 measured designs, .* was the fastest: 2\.000\sms, against 3\.000\sms for design/,
+  );
+  for (const format of ['markdown', 'cuda', 'kernel-tuner'])
+    expect((await bench.render(runId, format)).text).toContain(`Of 2 measured designs, the kernel of design ${other}`);
+  await measure({ [other]: 4 });
+  expect((await advise()).measured).toBeUndefined();
 });
 
 describe('the command line', () => {

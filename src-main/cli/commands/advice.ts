@@ -49,7 +49,8 @@ With --json: {device, devices, designIndex, design, rank, implementationKind, ha
   time: {ms, lowMs, highMs, basis}, ties: {count, fraction, band: {fraction, source, takenFrom, count}, rule, designs},
   baseline, causes: [{part, label, ms}], why, inputs: [{field, label, value, unit, origin, note, usual}], predicted, of, elapsedMs,
   robust: {designIndex, text, expectedRegret, chance, worst90, draws, lowMs, highMs}, point, designs: [{designIndex, text, timeMs,
-  expectedRegret, chanceBest, worst90}], unknown: [{input, range, source}], worthKnowing: [{input, label, gain, how, sentence}], separation}
+  expectedRegret, chanceBest, worst90}], unknown: [{input, range, source}], worthKnowing: [{input, label, gain, how, sentence}], separation,
+  measured: {designIndex, text, medianMs, sentence}, which is the fastest measured design of a run, if it is another one}
 expectedRegret, worst90 and gain are natural logarithms of ratios of times: 0.1548 is 16.7 %, because e^0.1548 is 1.167.
 The recommended design has the least expected regret over draws of the assumed inputs (robust). A sweep predicts with the
 middle value of each assumed input; point is the best design for these values.`,
@@ -160,7 +161,7 @@ function sayRecommendation(
   uncertain: Uncertainty,
   { verbose = false }: Options,
 ): void {
-  const { device, row, designIndex, time, ties, baseline, why, inputs } = advice;
+  const { device, row, designIndex, time, ties, baseline, why, inputs, measured } = advice;
   const { draws, unknown, point, designs, worthKnowing, separation, within } = uncertain;
   terminal.say(`${device.name}: ${designWords(row.design)} (design ${designIndex}: ${designText(row.design)})`);
   const ratio = baseline ? baseline.ms / time.ms : 1;
@@ -176,6 +177,7 @@ function sayRecommendation(
     for (const { sentence } of worthKnowing.slice(0, verbose ? Infinity : MAX_WORTH)) terminal.say(sentence);
   }
   if (separation) terminal.say(separation.sentence);
+  if (measured) terminal.say(measured.sentence);
   if (!verbose) return;
   terminal.say(why);
   terminal.say(time.basis);

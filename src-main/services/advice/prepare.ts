@@ -10,9 +10,12 @@ import { getOrMake, keptWith } from '../../../src-workers/numeric/kept.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import type { Predictor } from '../../../src-workers/predict/tables.ts';
 import type { TieTable } from '../../../src-workers/sweep/ties.ts';
+import type { FastestMeasured } from '../../contract/advice.ts';
+import type { RankRow } from '../../contract/api.ts';
 import type { Study } from '../../contract/study.ts';
 import type { Context } from '../context.ts';
 import { tieTableOf } from '../evidence/tie-band.ts';
+import { fastestMeasured } from '../ranking/recommended.ts';
 import { noDevice } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { atMiddle } from '../studies/assumed.ts';
@@ -38,6 +41,8 @@ export interface AdvisedStudy {
   readonly axes: SpaceAxes;
   readonly devices: readonly AdvisedDevice[];
   facts(device: Device, implementation?: string): readonly InputFact[];
+  /** The fastest measured design of a run, if it is another one. */
+  readonly measuredBeside?: (row: RankRow) => FastestMeasured | null;
 }
 
 export async function adviseStudy(
@@ -62,7 +67,8 @@ export async function adviseStudy(
 
 export function adviseRun(view: RunView): AdvisedStudy {
   const { plan } = view.predictor;
-  return advised(view.study.study, plan.axes, plan.law, plan.ordered);
+  const study = advised(view.study.study, plan.axes, plan.law, plan.ordered);
+  return { ...study, measuredBeside: (row) => fastestMeasured(view, row) };
 }
 
 function advised(study: Study, axes: SpaceAxes, law: LengthLaw, order: CompactOrder | null): AdvisedStudy {

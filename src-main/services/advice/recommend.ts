@@ -157,6 +157,7 @@ export async function recommend(
           chosen,
         }
       : null;
+  const measured = study.measuredBeside?.(row) ?? null;
   return ok({
     device: { id: device.id, name: device.name, evidence: deviceEvidence(device) },
     devices: study.devices.map((one) => {
@@ -183,6 +184,7 @@ export async function recommend(
     of: size * all.size,
     invalid: [...all.values()].reduce((sum, { invalid }) => sum + invalid, 0),
     elapsedMs: performance.now() - start,
+    ...(measured && { measured }),
   });
 }
 

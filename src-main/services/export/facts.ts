@@ -27,7 +27,7 @@ import { countsText, partialText } from '../../contract/counts.ts';
 import { compareDevices } from '../ranking/compare.ts';
 import { layoutSentences } from '../ranking/design-text.ts';
 import { plainOf, rankHistogram } from '../ranking/pages.ts';
-import { runInputs, type RecommendedDesign } from '../ranking/recommended.ts';
+import { fastestMeasured, runInputs, type RecommendedDesign } from '../ranking/recommended.ts';
 import { alongAxis, predictedMs, tiesIn } from '../ranking/rows.ts';
 import { deviceEvidence } from '../evidence/tie-band.ts';
 import { timedDevices } from '../evidence/timed-devices.ts';
@@ -168,12 +168,14 @@ function changedText(changed: number): string {
   return changed === 0 ? '' : ` Since then, ${inputs} changed, so the study may recommend another design now.`;
 }
 
-export function designEvidence(view: RunView, device: Device, { designIndex, kind }: RankRow): string {
+export function designEvidence(view: RunView, device: Device, row: RankRow): string {
+  const { designIndex, kind } = row;
   const measured = view.measured.times.get(designIndex);
   return [
     evidenceText(deviceEvidence(device), [kind]),
     measured &&
       `Run ${measured.runId} measured ${timeText(measured.medianMs)} for the kernel of this design, on ${measured.measuredOn}.`,
+    fastestMeasured(view, row)?.sentence,
     partialText(runSummary(view.run, 0)),
   ]
     .filter(Boolean)

@@ -1,8 +1,10 @@
 import { CORES_RULE, PICK_RULE, pickDesign } from '../../../src-workers/advise/pick.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
+import { designText } from '../../../src-workers/domain/design.ts';
 import type { TieBand } from '../../../src-workers/domain/evidence.ts';
 import type { InputFact } from '../../../src-workers/domain/provenance.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
+import { timeText } from '../../../src-workers/domain/times.ts';
 import {
   axisPosition,
   entryOf,
@@ -12,6 +14,9 @@ import {
   type RankingFilter,
 } from '../../../src-workers/sweep/ranking.ts';
 import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
+import { describeDesign } from '../../../src-workers/predict/designs.ts';
+import type { FastestMeasured } from '../../contract/advice.ts';
+import type { RankRow } from '../../contract/api.ts';
 import type { RunView } from '../runs/run-view.ts';
 import { listInputs } from '../studies/inputs.ts';
 import { tiesIn } from './rows.ts';
@@ -47,6 +52,26 @@ export function recommendedDesign(view: RunView, within: RankingFilter): Recomme
   const isOfDevice = picked !== null && axisPosition(ranking, AXIS.device, picked) === device;
   const designIndex = isOfDevice ? picked : pickDesign(ranking.axes, figures, equal)!;
   return { designIndex, ties: count, band, isPoint: true, weighed: '' };
+}
+
+/** Returns null if no design of the device was measured, or the fastest of them is `row`. */
+export function fastestMeasured(
+  { measured, predictor }: RunView,
+  { designIndex, deviceId }: Pick<RankRow, 'designIndex' | 'deviceId'>,
+): FastestMeasured | null {
+  const order = measured.order.filter((design) => describeDesign(predictor, design).device.id === deviceId);
+  const [fastest] = order;
+  if (fastest === undefined || fastest === designIndex) return null;
+  const text = designText(describeDesign(predictor, fastest).design);
+  const { medianMs } = measured.times.get(fastest)!;
+  const own = measured.times.get(designIndex);
+  const against = own
+    ? `, against ${timeText(own.medianMs)} for design ${designIndex}`
+    : `; design ${designIndex} was not measured`;
+  const among = order.length === 1 ? 'Only one design was measured:' : `Of ${order.length} measured designs,`;
+  const was = order.length === 1 ? 'takes' : 'was the fastest:';
+  const sentence = `${among} the kernel of design ${fastest} (${text}) ${was} ${timeText(medianMs)}${against}.`;
+  return { designIndex: fastest, text, medianMs, sentence };
 }
 
 export function pickRule({ kind }: Device): string {
