@@ -355,6 +355,20 @@ it('the trace has every block of the simulated launch once, in its slot and one 
   expect(traceEvents.filter(({ pid }) => !named.has(pid))).toEqual([]);
 });
 
+it.each([
+  ['assumed inputs are weighed', {}, /mean time is within 1\.5.% of the least/, /Picks the simplest/],
+  ['nothing is assumed', NOTHING_ELSE, /Picks the simplest/, /mean time is within/],
+])('code states one rule that chose its design, if %s', async (_, origins, rule, other) => {
+  const kernel = { ...smallStudy().kernel, origins };
+  const run = await bench.run(smallStudy({ kernel, devices: ['nvidia-a100-sxm4-40gb'] }));
+  const { robust, point } = await bench.call('advice.uncertainty', { runId: run });
+  expect(robust.designIndex).toBe(point.designIndex);
+  const { text } = await bench.render(run, 'cuda');
+  expect(text).toContain('designs of this device are tied for the best');
+  expect(text).toMatch(rule);
+  expect(text).not.toMatch(other);
+});
+
 it('the table can be read back as the ranking', async () => {
   const { text } = await bench.render(plain, 'csv', { limit: 50 });
   const read = parse<Record<string, string>>(text, { columns: true });

@@ -189,7 +189,7 @@ function sayRecommendation(
       );
   }
   if (ties.count !== null && ties.count > 1)
-    terminal.say(`${tiesText(ties.count, ties.band)}${point.designIndex === designIndex ? ` ${ties.rule}` : ''}`);
+    terminal.say(`${tiesText(ties.count, ties.band)}${draws === 1 ? ` ${ties.rule}` : ''}`);
   terminal.say(evidenceText(device.evidence, [row.kind]));
   terminal.say(`Assumed: ${assumedPhrase(inputs)}.`);
 }

@@ -1,5 +1,6 @@
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { keptFor } from '../../../src-workers/numeric/kept.ts';
+import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
 import { unknownPaths } from '../../../src-workers/advise/unknown.ts';
 import type { Uncertainty } from '../../contract/advice.ts';
 import type { Context } from '../context.ts';
@@ -66,15 +67,16 @@ export function weighedPick({
   draws,
   unknown,
   within,
-}: Uncertainty): Pick<RecommendedDesign, 'designIndex' | 'isPoint' | 'weighed'> {
+}: Uncertainty): Pick<RecommendedDesign, 'designIndex' | 'isByRule' | 'weighed'> {
   const { designIndex } = robust;
-  const isPoint = designIndex === point.designIndex;
-  if (draws === 1) return { designIndex, isPoint, weighed: '' };
-  const usual = isPoint
-    ? ''
-    : ` If each assumed input has its usual value, design ${point.designIndex} is predicted to be faster.`;
+  if (draws === 1) return { designIndex, isByRule: true, weighed: '' };
+  const usual =
+    designIndex === point.designIndex
+      ? ''
+      : ` If each assumed input has its usual value, design ${point.designIndex} is predicted to be faster.`;
   const weighed =
-    `Over ${draws} draws of ${drawnText(unknown)} and of the model's own errors, this design has the least expected regret, compared with the best design of each draw: ${lossText(robust.expectedRegret)}. ` +
+    `Over ${draws} draws of ${drawnText(unknown)}, this is the simplest design whose mean time is within ${percent(AGREEMENT_FRACTION)} of the least. ` +
+    `With the model's own errors, its expected regret is ${lossText(robust.expectedRegret)}, compared with the best design of each draw. ` +
     `The chance that it is within ${percent(within)} of the best is ${chanceText(robust.chanceBest)}.${usual}`;
-  return { designIndex, isPoint, weighed };
+  return { designIndex, isByRule: false, weighed };
 }

@@ -62,10 +62,10 @@ export function gridForNote({ isGridFixed }: CodeSource, fixed: string, what = '
 
 /** Empty if all inputs are known and no other design is tied with the fastest. */
 export function pickText(
-  { ties, band, weighed, isPoint }: Omit<RecommendedDesign, 'designIndex'>,
+  { ties, band, weighed, isByRule }: Omit<RecommendedDesign, 'designIndex'>,
   device: Device,
 ): string {
-  const tied = ties > 1 ? [tiesText(ties, band), isPoint ? pickRule(device) : ''] : [];
+  const tied = ties > 1 ? [tiesText(ties, band), isByRule ? pickRule(device) : ''] : [];
   return [weighed, ...tied].filter(Boolean).join(' ');
 }
 

@@ -25,7 +25,8 @@ export interface RecommendedDesign {
   readonly designIndex: number;
   readonly ties: number;
   readonly band: TieBand;
-  readonly isPoint: boolean;
+  /** Whether `pickRule` chose the design, and not the draws that `weighed` describes. */
+  readonly isByRule: boolean;
   readonly weighed: string;
 }
 
@@ -51,7 +52,7 @@ export function recommendedDesign(view: RunView, within: RankingFilter): Recomme
   const picked = isWhole ? (view.run.kept?.picked ?? null) : null;
   const isOfDevice = picked !== null && axisPosition(ranking, AXIS.device, picked) === device;
   const designIndex = isOfDevice ? picked : pickDesign(ranking.axes, figures, equal)!;
-  return { designIndex, ties: count, band, isPoint: true, weighed: '' };
+  return { designIndex, ties: count, band, isByRule: true, weighed: '' };
 }
 
 /** Returns null if no design of the device was measured, or the fastest of them is `row`. */
