@@ -236,6 +236,29 @@ describe('the recommendation', () => {
     const words = /^No design is valid on .*: removed by a constraint of the study .* Change constraints\.$/;
     expect(await dispatch('recommend', { study: none })).toFail('conflict', words);
   });
+
+  it.each<[NonNullable<StudyFile['constraints']>, string]>([
+    [
+      [{ quantity: 'occupancyFraction', atLeast: 50 }],
+      'constraints[0].atLeast must be a fraction from 0 to 1 (50 % is 0.5), not 50.',
+    ],
+    [
+      [{ quantity: 'blockThreads', atLeast: 256, atMost: 128 }],
+      'constraints[0].atLeast is 256, but constraints[0].atMost is 128, so no value of blockThreads meets both. Change one of them.',
+    ],
+    [
+      [
+        { quantity: 'waves', atMost: 4 },
+        { quantity: 'blockThreads', atMost: 128 },
+        { quantity: 'waves', atLeast: 4.5 },
+      ],
+      'constraints[2].atLeast is 4.5, but constraints[0].atMost is 4, so no value of waves meets both. Change one of them.',
+    ],
+  ])('refuses bounds that no design can meet: %j', async (constraints, words) => {
+    const study: StudyFile = { ...small(example('acts')), constraints };
+    for (const refused of [await dispatch('recommend', { study }), await engine.dispatch('runs.start', { study })])
+      expect(refused).toFail('bad-input', words);
+  });
 });
 
 describe('the sensitivity', () => {

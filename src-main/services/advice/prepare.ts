@@ -22,7 +22,7 @@ import { atMiddle } from '../studies/assumed.ts';
 import { listInputs } from '../studies/inputs.ts';
 import { studyAxes, sweepPlan, tooLarge } from '../studies/plan.ts';
 import { planLengths, sha256, sharedLaw } from '../studies/workloads.ts';
-import { studyDevices, wrongFraction } from '../sweeps/sweeps.ts';
+import { studyDevices, wrongBound } from '../sweeps/sweeps.ts';
 
 export interface AdvisedDevice {
   readonly device: Device;
@@ -50,7 +50,7 @@ export async function adviseStudy(
   asked: Study,
   folder: string | null,
 ): Promise<Result<AdvisedStudy>> {
-  const wrong = wrongFraction(asked);
+  const wrong = wrongBound(asked);
   if (wrong) return wrong;
   const devices = await studyDevices(catalogue, asked);
   if (!devices.ok) return devices;

@@ -51,8 +51,8 @@ export async function studyDevices(catalogue: Catalogue, { devices }: Study): Pr
   return fail(code, context ? `${String(context.field)}: ${message}` : message, context);
 }
 
-/** Refuses a bound on occupancy outside 0 to 1. The format accepts it, because older runs with it must still open. */
-export function wrongFraction({ constraints }: Study): Result<never> | null {
+/** Refuses bounds that no design can meet. The format accepts them, because older runs with them must still open. */
+export function wrongBound({ constraints }: Study): Result<never> | null {
   for (const [at, { quantity, ...bounds }] of constraints.entries())
     for (const name of ['atLeast', 'atMost'] as const) {
       const bound = bounds[name];
@@ -60,11 +60,20 @@ export function wrongFraction({ constraints }: Study): Result<never> | null {
       const field = `constraints[${at}].${name}`;
       return badInput(`${field} must be a fraction from 0 to 1 (50 % is 0.5), not ${bound}.`, { field });
     }
+  for (const [at, { quantity, atLeast = -Infinity }] of constraints.entries())
+    for (const [other, { quantity: limited, atMost = Infinity }] of constraints.entries()) {
+      if (limited !== quantity || atLeast <= atMost) continue;
+      const field = `constraints[${at}].atLeast`;
+      return badInput(
+        `${field} is ${atLeast}, but constraints[${other}].atMost is ${atMost}, so no value of ${quantity} meets both. Change one of them.`,
+        { field },
+      );
+    }
   return null;
 }
 
 export async function prepareStudy(context: Context, located: LocatedStudy): Promise<Result<PreparedStudy>> {
-  const wrong = wrongFraction(located.study);
+  const wrong = wrongBound(located.study);
   if (wrong) return wrong;
   const devices = await studyDevices(context.catalogue, located.study);
   if (!devices.ok) return devices;
