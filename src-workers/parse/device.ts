@@ -11,6 +11,7 @@ const text = v.pipe(
   v.string('text of 1 to 200 characters'),
   v.nonEmpty('text of 1 to 200 characters'),
   v.maxLength(200, 'text of 1 to 200 characters'),
+  v.regex(/\S/, 'text that is not only spaces'),
 );
 
 function whole(min: number, max: number = Number.MAX_SAFE_INTEGER) {

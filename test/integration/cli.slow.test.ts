@@ -478,6 +478,15 @@ it('devices can be listed, shown and compared, and those of your own added and d
   expect(await json(`import ${mine}`)).toMatchObject({ deviceId: 'mine', replaced: true });
   expect(await json('devices delete mine')).toEqual({ deviceId: 'mine', deleted: true });
   await fails(1, 'devices delete mine', /mine/);
+
+  const twin = write('twin.json', { ...a100, id: 'twin' });
+  await says(
+    `devices add ${twin}`,
+    /^Saved twin\.\nnvidia-a100-sxm4-40gb has the same name, A100 SXM4 40 GB\. Give twin/,
+  );
+  const heads = / {2}A100 SXM4 40 GB \(nvidia-a100-sxm4-40gb\) {2}A100 SXM4 40 GB \(twin\) {2}H100 SXM5 80 GB\n/;
+  await says(`devices compare nvidia-a100-sxm4-40gb twin nvidia-h100-sxm5-80gb`, heads);
+  await printed('devices delete twin');
   await fails(1, 'devices delete nvidia-a100-sxm4-40gb', /comes with Lockstep/);
   await fails(1, `devices add ${write('mine.json', { ...a100, clockMhz: 1.41 })}`, /number of MHz from 100/);
 });

@@ -147,6 +147,7 @@ describe('validateDevice', () => {
       'multiprocessors: must be a whole number from 1 to 65536, not 1.5': { ...a100, multiprocessors: 1.5 },
       'id: must be a lower-case slug such as nvidia-a100-sxm4-40gb, not "../A100"': { ...a100, id: '../A100' },
       'name: must be text of 1 to 200 characters, not ""': { ...a100, name: '' },
+      'name: must be text that is not only spaces, not "  "': { ...a100, name: '  ' },
       'vendor: must be one of nvidia, amd, intel, apple, software, other, not "acme"': { ...a100, vendor: 'acme' },
       'occupancy.family: must be occupancy rules of family nvidia, amd, intel, apple or generic, not "cell"': cell,
       'occupancy: Compute capability 8.5 is not known. Use one of 1.3, 2.0, 2.1, 3.0, 3.5, 3.7, 5.0, 5.2, 5': unknown,

@@ -34,9 +34,13 @@ export function addDevices(program: Command, { terminal, places, withEngine, wit
   command(devices, 'add <file>', 'add your own device from a JSON file')
     .action((file: string, options: GlobalOptions) =>
       withEngine(options, async (engine) => {
-        const { device, replaced } = unwrap(await saveDevice(engine, unwrap(await readText(file)), file));
-        if (options.json) terminal.json(device);
-        else terminal.say(replaced ? `Replaced ${device.id}, ${replaced}.` : `Saved ${device.id}.`);
+        const { device, replaced, namesake } = unwrap(await saveDevice(engine, unwrap(await readText(file)), file));
+        if (options.json) return terminal.json(device);
+        terminal.say(replaced ? `Replaced ${device.id}, ${replaced}.` : `Saved ${device.id}.`);
+        if (namesake !== null)
+          terminal.say(
+            `${namesake} has the same name, ${device.name}. Give ${device.id} another name to tell them apart.`,
+          );
       }),
     )
     .addHelpText(
@@ -108,14 +112,17 @@ async function compareCommand(
   const chosen = await engine.call('devices.get', { ids: different });
   const table = unwrap(chosen.ok ? deviceRows(chosen.value) : chosen);
   if (options.json) terminal.json(table);
-  else
+  else {
+    const { devices, names } = table;
+    const isShared = (name: string): boolean => names.indexOf(name) !== names.lastIndexOf(name);
     terminal.table(
-      ['', ...table.names],
+      ['', ...names.map((name, at) => (isShared(name) ? `${name} (${devices[at]})` : name))],
       table.rows.map((row) => [
         row.label + (row.unit ? `, ${row.unit}` : ''),
         ...row.values.map((value) => Number(value.toPrecision(6))),
       ]),
     );
+  }
 }
 
 interface CalibrateOptions extends GlobalOptions {
@@ -170,6 +177,8 @@ function withoutNotes(device: unknown): unknown {
 interface SavedDevice {
   readonly device: Device;
   readonly replaced: string | null;
+  /** The id of another device with the same name. */
+  readonly namesake: string | null;
 }
 
 export async function saveDevice(engine: Engine, text: string, file: string): Promise<Result<SavedDevice>> {
@@ -181,5 +190,10 @@ export async function saveDevice(engine: Engine, text: string, file: string): Pr
   if (!saved.ok) return fail(saved.error.code, `${file}: ${saved.error.message}`, saved.error.context);
   const before = known.value.find(({ id }) => id === saved.value.id);
   const whose = before?.own ? 'a device of your own' : 'the device of the catalogue';
-  return ok({ device: saved.value, replaced: before ? `${whose} that had this id` : null });
+  const other = known.value.find(({ id, name }) => name === saved.value.name && id !== saved.value.id);
+  return ok({
+    device: saved.value,
+    replaced: before ? `${whose} that had this id` : null,
+    namesake: other?.id ?? null,
+  });
 }
