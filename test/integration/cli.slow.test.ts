@@ -535,6 +535,8 @@ describe('a new study', () => {
     expect(await json(`${line('first.json')} --units 2`)).toMatchObject({ units: 2, mean: 2, max: 3 });
     const words = /: 7 units, .*\nThe column "units" is read as .*\nNo --device is given, .* nvidia-a100-sxm4-40gb\.\n/;
     await says(`new ${at('units.json')} --lengths ${write('a#b.csv', 'length,units\n3,5\n7,2\n')}`, words);
+    await says(line('bare'), /: 1,000 units, .*\nThe study is the file \S+bare, as named\. .* ends in \.json\.\n/);
+    expect(await printed(line('ended.JSON'))).not.toContain('as named');
     await fails(1, `recommend ${lengths}`, /jobs\.csv is a list of lengths.* lockstep new STUDY\.json --lengths /);
   });
 

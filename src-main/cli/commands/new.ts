@@ -33,6 +33,10 @@ With --json: {study, units, mean, max, devices, note}; note, if there is one, sa
         if (options.json) return terminal.json({ study: file, ...made });
         terminal.say(`${file}: ${counted(units, 'unit')}, mean length ${mean.toPrecision(4)}, longest ${max}.`);
         if (note !== undefined) terminal.say(note);
+        if (!/\.json$/i.test(file))
+          terminal.say(
+            `The study is the file ${file}, as named. Editors recognise it as JSON if its name ends in .json.`,
+          );
         if (!options.device) terminal.say(`No --device is given, so the study is for ${listText(devices)}.`);
         if (options.spmv) terminal.say(`Which kernel to write: lockstep recommend ${file}`);
         else {
