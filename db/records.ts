@@ -83,6 +83,8 @@ export interface RunQuery {
   readonly studyId?: number | undefined;
   readonly kind?: RunKind;
   readonly state?: RunState;
+  /** Whether to return the runs in the bin instead of the others. */
+  readonly deleted?: boolean;
   /** 100 by default, at most 1000. */
   readonly limit?: number;
 }

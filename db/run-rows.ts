@@ -96,10 +96,10 @@ export function runRows({ all, get }: Statements, ownership: Ownership) {
     };
   }
 
-  function listRuns({ studyId, kind, state, limit = DEFAULT_ROWS }: RunQuery): RunPage {
+  function listRuns({ studyId, kind, state, deleted = false, limit = DEFAULT_ROWS }: RunQuery): RunPage {
     if (!Number.isSafeInteger(limit) || limit < 1 || limit > MAX_ROWS)
       refuse('bad-input', `limit must be from 1 to ${MAX_ROWS} runs, not ${limit}.`);
-    const conditions = ['deleted_at IS NULL'];
+    const conditions = [deleted ? 'deleted_at IS NOT NULL' : 'deleted_at IS NULL'];
     const values: SqlValue[] = [];
     for (const [column, value] of Object.entries({ study_id: studyId, kind, state })) {
       if (value === undefined) continue;

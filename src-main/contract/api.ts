@@ -98,6 +98,8 @@ export interface RunSummary {
   readonly bestTimeMs: number | null;
   readonly bestDesign: string | null;
   readonly error: string | null;
+  /** When the run was put into the bin; null if it is not there. */
+  readonly deletedAt: string | null;
 }
 
 export interface RunDetail extends RunSummary {

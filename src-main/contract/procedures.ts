@@ -340,9 +340,12 @@ const others = {
   'runs.wait': procedure({ id }).returns<api.RunSummary>(),
   'runs.resume': procedure({ id }).returns<{ readonly runId: number }>(),
   'runs.cancel': procedure({ id }).returns<null>(),
-  'runs.list': procedure({ studyId: v.optional(id), limit: v.optional(whole(1, 1000), 200) }).returns<
-    readonly api.RunSummary[]
-  >(),
+  /** With `deleted`, the runs in the bin instead of the others. */
+  'runs.list': procedure({
+    studyId: v.optional(id),
+    deleted: v.optional(v.boolean(), false),
+    limit: v.optional(whole(1, 1000), 200),
+  }).returns<readonly api.RunSummary[]>(),
   'runs.changes': procedure({ studyId: v.optional(id) }).returns<readonly api.RunChange[]>(),
   'runs.get': procedure({ id }).returns<api.RunDetail>(),
   'runs.update': procedure({

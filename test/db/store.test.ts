@@ -127,8 +127,10 @@ describe('runs', () => {
       unwrap(store.finishRun(run.id, DONE));
       expect(store.deleteRuns([run.id, 999])).toFail('not-found');
       expect(unwrap(store.listRuns({})).total).toBe(1);
+      expect(unwrap(store.listRuns({ deleted: true })).total).toBe(0);
       unwrap(store.deleteRuns([run.id]));
       expect(unwrap(store.listRuns({})).total).toBe(0);
+      expect(unwrap(store.listRuns({ deleted: true })).rows).toMatchObject([{ id: run.id }]);
       expect(unwrap(store.purgeDeleted('2000-01-01T00:00:00.000Z'))).toEqual({ runs: 0, studies: 0 });
       expect(unwrap(store.diskUse()).bin).toMatchObject({ runs: 1, studies: 0 });
       unwrap(store.restoreRuns([run.id]));

@@ -324,10 +324,22 @@ describe('lists runs and ranks designs', () => {
     expect(await json(`runs show ${id}`)).toMatchObject({ id, state: 'complete', study: { name: 'Small' } });
     expect(await json(`runs delete ${id}`)).toEqual({ runId: id, deleted: true });
     expect(await newest()).toBeLessThan(id);
+    expect(await json('runs list --deleted')).toMatchObject({
+      runs: [{ id, deletedAt: expect.any(String) as string }],
+    });
+    await says(
+      `runs show ${id}`,
+      new RegExp(`\\nState {5}complete\\nDeleted {3}\\S+; lockstep runs restore ${id} takes`),
+    );
     expect(await json(`runs restore ${id}`)).toEqual({ runId: id, restored: true });
     expect(await newest()).toBe(id);
     expect(await failure(1, `runs restore ${id}`)).toBe(`lockstep: Run ${id} is not in the bin.\n`);
+    expect(await printed('runs list --deleted')).toBe('The bin is empty.\n');
+    expect(await json(`runs show ${id}`)).toMatchObject({ deletedAt: null });
     expect(await json('runs purge')).toMatchObject({ runs: 0, studies: 0 });
+    const { runId: second } = await json<Sweep>(`sweep ${studyFile}`);
+    await json(`runs delete ${second}`);
+    await says('runs purge', new RegExp(`^Run ${second}, Small \\(sweep\\)\\nRemoved 1 run and 0 studies; `));
     await json(`runs delete ${id}`);
     const { freedBytes, ...removed } = await json<{ freedBytes: number }>('runs purge');
     expect(removed).toEqual({ runs: 1, studies: 0 });

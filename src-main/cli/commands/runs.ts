@@ -13,14 +13,20 @@ import { reportSweep } from './sweep.ts';
 
 export function addRuns(program: Command, { terminal, withEngine, withRuns }: CommandLine): void {
   const runs = group(program, 'runs', 'saved runs');
-  command(runs, 'list', 'runs, newest first').action((options: GlobalOptions) =>
-    withEngine(options, (engine) => runsList(engine, terminal, options)),
-  );
+  command(runs, 'list', 'runs, newest first')
+    .option('--deleted', 'the runs in the bin instead', false)
+    .action((options: GlobalOptions & { deleted: boolean }) =>
+      withEngine(options, (engine) => runsList(engine, terminal, options)),
+    );
   command(runs, 'show <run>', 'one run').action((run: string, options: GlobalOptions) =>
     withRuns(options, (engine) => runsShow(engine, terminal, run, options)),
   );
   for (const [name, procedure, text] of [
-    ['delete', 'runs.delete', 'put a run into the bin (runs restore takes it out again, runs purge empties the bin)'],
+    [
+      'delete',
+      'runs.delete',
+      'put a run into the bin (runs list --deleted shows the bin, runs restore takes a run out of it, runs purge empties it)',
+    ],
     ['restore', 'runs.restore', 'take a run out of the bin'],
   ] as const)
     command(runs, `${name} <run>`, text).action((run: string, options: GlobalOptions) =>
@@ -58,19 +64,28 @@ async function resumeCommand(
 }
 
 async function runsPurge(engine: Engine, terminal: Terminal, options: Options): Promise<void> {
+  const gone = await call(engine, 'runs.list', { deleted: true, limit: 1000 });
   const purged = await call(engine, 'runs.purge', {});
   const { runs, studies, freedBytes } = purged;
   if (options.json) terminal.json(purged);
   else if (runs + studies === 0 && freedBytes === 0) terminal.say('The bin is empty.');
-  else
+  else {
+    for (const { id, kind, name } of gone) terminal.say(`Run ${id}, ${name} (${kind})`);
     terminal.say(
       `Removed ${counted(runs, 'run')} and ${counted(studies, 'study', 'studies')}; the database is ${(freedBytes / 1e6).toFixed(1)} MB smaller.`,
     );
+  }
 }
 
-async function runsList(engine: Engine, terminal: Terminal, options: Options): Promise<void> {
-  const runs = await call(engine, 'runs.list', {});
+async function runsList(
+  engine: Engine,
+  terminal: Terminal,
+  options: Options & { readonly deleted: boolean },
+): Promise<void> {
+  const { deleted } = options;
+  const runs = await call(engine, 'runs.list', { deleted });
   if (options.json) terminal.json({ runs });
+  else if (runs.length === 0 && deleted) terminal.say('The bin is empty.');
   else if (runs.length === 0) terminal.say('There are no runs yet. lockstep sweep STUDY.json makes one.');
   else {
     const { unit, cell } = timeCells(runs.map(({ bestTimeMs }) => bestTimeMs));
@@ -100,6 +115,14 @@ async function runsShow(engine: Engine, terminal: Terminal, run: string, options
     ...(value.study ? [['Study', value.study.name] as [string, string]] : []),
     ['Kind', value.sourceRunId === null ? value.kind : `${value.kind} of run ${value.sourceRunId}`],
     ['State', value.error ? `${value.state}: ${value.error}` : value.state],
+    ...(value.deletedAt === null
+      ? []
+      : [
+          ['Deleted', `${value.deletedAt}; lockstep runs restore ${value.id} takes it out of the bin`] as [
+            string,
+            string,
+          ],
+        ]),
     ['Started', value.startedAt],
     ['Took', `${(value.elapsedMs / 1000).toFixed(2)} s`],
     [

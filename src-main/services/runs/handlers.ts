@@ -34,8 +34,8 @@ export function runHandlers(
       if (state === 'running') return conflict(`Run ${id} is running in another program.`);
       return state === 'failed' && failure ? { ok: false, error: failure } : ok(runSummary(run.value, 0));
     },
-    'runs.list': async ({ studyId, limit }) => {
-      const page = await store.listRuns({ studyId, limit });
+    'runs.list': async ({ studyId, deleted, limit }) => {
+      const page = await store.listRuns({ studyId, deleted, limit });
       if (!page.ok) return page;
       const bytes = await bytesOfRuns(context);
       return ok(page.value.rows.map((run) => runSummary(run, bytes.get(run.id) ?? 0)));

@@ -33,5 +33,6 @@ export function runSummary(run: StoredRun | RunRecord, bytes: number): RunSummar
     bestTimeMs: run.best?.timeMs ?? null,
     bestDesign: run.best?.design ?? null,
     error: 'failure' in run ? (run.failure?.message ?? null) : null,
+    deletedAt: run.deletedAt,
   };
 }
