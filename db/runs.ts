@@ -44,7 +44,11 @@ function runMarks({ run, insert, write }: Statements, { rowOf, getRun }: RunRows
     write(() => {
       for (const runId of runIds) {
         if (rowOf(runId).state === 'running')
-          refuse('conflict', `Run ${runId} is running. Cancel it first.`, { runId });
+          refuse(
+            'conflict',
+            `Run ${runId} is running. Cancel it first: with Ctrl+C in the terminal of its command, or with Cancel in the app.`,
+            { runId },
+          );
         run('UPDATE runs SET deleted_at = coalesce(deleted_at, ?) WHERE id = ?', now(), runId);
       }
     });

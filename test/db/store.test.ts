@@ -123,7 +123,8 @@ describe('runs', () => {
     withStore((store) => {
       const run = unwrap(store.createRun(sampleDraft()));
       unwrap(store.savePredictionChunk(run.id, sampleChunk(0, run.enumeratedCount)));
-      expect(store.deleteRuns([run.id])).toFail('conflict');
+      const cancel = 'Cancel it first: with Ctrl+C in the terminal of its command, or with Cancel in the app.';
+      expect(store.deleteRuns([run.id])).toFail('conflict', `Run ${run.id} is running. ${cancel}`);
       unwrap(store.finishRun(run.id, DONE));
       expect(store.deleteRuns([run.id, 999])).toFail('not-found');
       expect(unwrap(store.listRuns({})).total).toBe(1);
