@@ -155,6 +155,13 @@ class Sweep(TypedDict):
 
 
 class Recommendation(TypedDict):
+    """The design and its figures have two names: as in the row of a run, and as in ``lockstep recommend --json``.
+
+    row["design"], row["rank"], row["kind"] and row["hasEvidence"] are also design, rank, implementationKind and
+    hasEvidence. The parts of uncertainty are also robust (with its chance and draws), point, designs, unknown,
+    worthKnowing (each input by its field) and separation.
+    """
+
     device: Dict[str, Any]
     devices: List[Dict[str, Any]]
     row: Row
@@ -165,7 +172,18 @@ class Recommendation(TypedDict):
     causes: List[Dict[str, Any]]
     why: str
     inputs: List[Dict[str, Any]]
-    uncertainty: Dict[str, Any]  # only for a study: robust, point, designs, unknown, worthKnowing, separation
+    design: Design
+    rank: int
+    implementationKind: str
+    hasEvidence: bool
+    # For a run, the following fields are only there with robust=True.
+    uncertainty: Dict[str, Any]
+    robust: Dict[str, Any]
+    point: Dict[str, Any]
+    designs: List[Dict[str, Any]]
+    unknown: List[Dict[str, Any]]
+    worthKnowing: List[Dict[str, Any]]
+    separation: Optional[Dict[str, Any]]
 
 
 class Tuning(TypedDict):
@@ -295,17 +313,23 @@ class Lockstep:
         *,
         device: Optional[str] = None,
         kernel: Union[Mapping[str, Any], str, "os.PathLike[str]", None] = None,
+        robust: Optional[bool] = None,
     ) -> Recommendation:
         """Recommends one design for a study, a run or lengths, with the reason, its expected time and its assumptions.
 
-        Nothing is saved. For a study, it is the design with the least expected regret over the assumed inputs;
-        "uncertainty" says how sure that is, and what is worth knowing. Regrets in it are natural logarithms of ratios of
-        times: 0.1548 is 16.7 %. For a run, it is the design in its ranking.
+        Nothing is saved. For a study, it is the design that ``lockstep recommend`` names: the simplest whose mean time
+        over the assumed inputs is within 1.5 % of the least. "uncertainty" says how sure that is, and what is worth
+        knowing. Regrets in it are natural logarithms of ratios of times: 0.1548 is 16.7 %. For a run, it is the best
+        design of its ranking, where each assumed input has its middle value, unless robust is True.
+
+        The design is ["design"], as in ``lockstep recommend --json``, and also ["row"]["design"]; see Recommendation.
 
         device: only this device; for a study also a part of one, such as ``nvidia-h100-sxm5-80gb:66``. With lengths, it
             may also be the name that a driver reports, or "auto": the GPU that PyTorch or CuPy uses in this process.
         kernel: with lengths, what is known about the kernel: the fields of a study's kernel, or the path of a study
             with these fields, as ``lockstep kernel inspect SOURCE --into STUDY`` writes it.
+        robust: True weighs the assumed inputs for a run too, as ``lockstep recommend RUN`` does. This takes up to some
+            seconds instead of milliseconds. False does not weigh them, also for a study.
         """
         if not _is_run(what) and not isinstance(what, (str, os.PathLike, Mapping)):
             what, device = self._study_of(what, kernel, device or "auto"), None
@@ -316,9 +340,9 @@ class Lockstep:
         else:
             about = self._study(what, [device] if device is not None and ":" in device else None)
         about.update(_given(deviceId=device))
-        answer = self.call("advice.recommend", **about, robust=not _is_run(what))
+        answer = self.call("advice.recommend", **about, robust=not _is_run(what) if robust is None else robust)
         del answer["landscape"]
-        return answer
+        return {**answer, **_as_printed(answer)}
 
     def predict(
         self,
@@ -693,6 +717,21 @@ def _flat(row: Mapping[str, Any]) -> Dict[str, Any]:
         elif value is not None:
             out[name] = value
     return out
+
+
+def _as_printed(answer: Mapping[str, Any]) -> Dict[str, Any]:
+    """The parts of a recommendation under their names in ``lockstep recommend --json``."""
+    row = answer["row"]
+    named = {"design": row["design"], "rank": row["rank"], "implementationKind": row["kind"], "hasEvidence": row["hasEvidence"]}
+    known = answer.get("uncertainty")
+    if known is None:
+        return named
+    return {
+        **named,
+        **{name: known[name] for name in ("point", "designs", "unknown", "separation")},
+        "robust": {**known["robust"], "chance": known["robust"]["chanceBest"], "draws": known["draws"]},
+        "worthKnowing": [{**one, "input": one["input"]["field"], "label": one["input"]["label"]} for one in known["worthKnowing"]],
+    }
 
 
 def _is_run(what: Union[Study, Run]) -> bool:

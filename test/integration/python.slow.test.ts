@@ -30,7 +30,7 @@ interface Said extends Fields {
   readonly timePlot: readonly (readonly unknown[])[];
   readonly listed: { readonly rows: readonly { readonly meanLoss: number }[] };
   readonly sweep: Fields & { readonly best: Rows; readonly recommended: Fields };
-  readonly recommend: { readonly uncertainty: Fields };
+  readonly recommend: Fields & { readonly uncertainty: Fields };
   readonly simulate: readonly { readonly simulated: { readonly meanMs: number } }[];
   readonly tune: Fields;
   readonly tried: readonly Design[];
@@ -119,7 +119,13 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
     const gains = worthKnowing.map(({ gain }) => ({ gain }));
     const uncertainty = { unknown, separation, robust: indexOf(robust), designs: designs.map(indexOf) };
     expect(said.recommend.uncertainty).toMatchObject({ ...uncertainty, worthKnowing: gains });
+    expect(said.recommend).toMatchObject(answer);
     expect(said.ofRun).toMatchObject(indexOf(point));
+    expect(said.plainOfStudy).toMatchObject({ ...indexOf(point), design: point['design'] });
+    for (const plain of [said.ofRun, said.plainOfStudy])
+      expect(Object.keys(plain as Fields)).not.toContain('uncertainty');
+    const { elapsedMs: ___, ...ofRun } = await json('recommend', '1');
+    expect(said.robustOfRun).toMatchObject(ofRun);
   });
 
   it('returns the simulated times', async () => {

@@ -53,6 +53,8 @@ with lockstep.Lockstep(db="test.db") as session:
     out["sweep"] = run
     out["recommend"] = session.recommend("study.json")
     out["ofRun"] = session.recommend(run)
+    out["robustOfRun"] = session.recommend(run, robust=True)
+    out["plainOfStudy"] = session.recommend("study.json", robust=False)
     out["simulate"] = session.simulate(run, top=2)
     out["tune"] = session.tune(run, device="nvidia-rtx-4090", exec=exec_command, budget=5, repeats=2, warm_ups=0)
     out["rank"] = session.rank(run, top=4, groups=True)
