@@ -37,7 +37,13 @@ export function findAbility(backend: BenchBackend, device: MeasuringDevice | nul
     case 'cuda':
       return { ...anything, threadsPerUnit: CUDA_GROUP_WIDTH, blockThreads: CUDA_BLOCK_THREADS };
     case 'hip':
-      return { ...anything, threadsPerUnit: CUDA_GROUP_WIDTH, blockThreads: CUDA_BLOCK_THREADS, registerCaps: false };
+      return {
+        ...anything,
+        // The thread groups of AMD's compute devices have 64 lanes, and those of its others have 32.
+        threadsPerUnit: device?.threadGroupWidth ?? null,
+        blockThreads: CUDA_BLOCK_THREADS,
+        registerCaps: false,
+      };
     case 'webgpu':
       return {
         ...anything,

@@ -298,6 +298,9 @@ it('thread groups of 64 lanes, as in HIP, give the same results, and name the ba
         unitLoop(`${idOf(balancing)}-${loop}`, { threadsPerUnit: 4, balancing, loop, blockThreads: 160 }),
       ),
     ),
+    ...(['nested', 'flattened'] as const).map((loop) =>
+      unitLoop(`whole-group-${loop}`, { threadsPerUnit: 64, loop, blockThreads: 128 }),
+    ),
   ];
   const hip = { nvcc: EMULATING_HIPCC, hip: { threadGroupWidth: 64 }, architectures: ['gfx90a'] };
   const { records } = await measure(planOf(cases, HIP), {}, undefined, hip);
@@ -754,7 +757,7 @@ it('a bundle for HIP says that hipcc is needed, and measures with it', async () 
 always.skipIf(lacks('g++', 'hipcc'))('compiles for both widths of AMD, and says if there is no device', async () => {
   const hipcc = findTool('hipcc')!;
   const objectsOf = async (threadGroupWidth: number): Promise<readonly CudaObject[]> =>
-      unwrap(await cudaPlan(planOf([unitLoop('a', { threadsPerUnit: 4 })], { backend: 'hip', threadGroupWidth }), NO_FILES)).objects; // prettier-ignore
+      unwrap(await cudaPlan(planOf([unitLoop('a', { threadsPerUnit: threadGroupWidth })], { backend: 'hip', threadGroupWidth }), NO_FILES)).objects; // prettier-ignore
   const [main, loop] = await objectsOf(64);
   const hip = { nvcc: hipcc, hip: { threadGroupWidth: 64 }, architectures: ['gfx90a'] };
   const { program, kernels } = unwrap(await compileCuda(compilation([DEVICES_OBJECT, loop], hip)));

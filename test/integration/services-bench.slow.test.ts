@@ -328,6 +328,19 @@ describe('a target that cannot run all of a sweep', () => {
     const named = { ...BUNDLE, runId, choose: 'named', designs: [able[0]] };
     expect(await call(engine, 'bench.bundle', named)).toMatchObject({ leftOut: null });
   });
+
+  it.each([
+    ['amd-mi250x-gcd', 64],
+    ['amd-rx-7900-xtx', 32],
+  ])('has at most the lanes of a thread group for each unit in a bundle for HIP: %s', async (deviceId, lanes) => {
+    const engine = await engineOn();
+    const axes = { ...smallStudy().axes, threadsPerUnit: [32, 64, 128], blockThreads: [128], registerCap: [null] };
+    const runId = await sweep(engine, smallStudy({ devices: [deviceId], axes }));
+    const limits = [{ quantity: 'threadsPerUnit', atMost: lanes }];
+    const runnable = (await ranked(engine, runId, { deviceId, threadsPerUnit: [32, lanes] })).length;
+    const packed = await call(engine, 'bench.bundle', { ...BUNDLE, runId, hip: true, count: 99 });
+    expect(packed).toMatchObject({ cases: runnable, leftOut: { runnable, limits } });
+  });
 });
 
 describe('predictions beside measurements', () => {

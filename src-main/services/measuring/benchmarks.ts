@@ -150,7 +150,10 @@ async function planMeasurement(
     : ok(null);
   if (!implemented.ok) return implemented;
   const chosen = await chosenDesigns(view, deviceId.value, input, async () => {
-    const ability = await targetAbility(targets, target, ofTarget.value, limits);
+    const ability = await targetAbility(targets, target, ofTarget.value, {
+      ...limits,
+      ...(isHip && { threadsPerUnit: threadGroupWidth }),
+    });
     return task.value ? kernelAbility(ability) : ability;
   });
   if (!chosen.ok) return chosen;

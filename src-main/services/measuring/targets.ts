@@ -435,7 +435,7 @@ export async function targetAbility(
   targets: Targets,
   target: string,
   backend: BenchBackend,
-  limits: PageLimits,
+  limits: Partial<Ability> | undefined,
 ): Promise<Ability> {
   return { ...findAbility(backend, await targets.device(target)), ...limits };
 }
