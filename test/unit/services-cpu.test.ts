@@ -99,6 +99,23 @@ describe('a study of CPUs and a GPU', () => {
       expect(await engine.call('export.render', { runId: run.id, format: 'cuda', ...wrong })).toFail('unsupported');
   });
 
+  it.each([
+    [DEVICES[0], [{ field: 'seed', was: '1', is: '2' }]],
+    [DEVICES[1], []],
+  ])('a run is stale after a change of the seed only if this changes its times: %s', async (device, changed) => {
+    const { id } = await call('studies.save', { study: mixed({ devices: [device] }) });
+    const times = async () => {
+      const run = await finished(engine, (await call('runs.start', { studyId: id })).runId);
+      return { run, rows: (await page(run.id)).rows.map(({ designIndex, timeMs }) => [designIndex, timeMs]) };
+    };
+    const before = await times();
+    await call('studies.save', { id, study: mixed({ devices: [device], seed: 2 }) });
+    const after = await times();
+    expect(JSON.stringify(after.rows) === JSON.stringify(before.rows)).toBe(changed.length === 0);
+    expect((await call('runs.get', { id: before.run.id })).staleFields).toEqual(changed);
+    expect((await call('runs.changes', { studyId: id })).at(-1)).toMatchObject({ id: after.run.id, fields: changed });
+  });
+
   it('a bundle for HIP has the thread groups of its GPU, although a CPU comes first', async () => {
     const { id: runId } = await sweep(mixed({ axes: { ...mixed().axes, balancing: ['none', 'row-split'] } }));
     const { files } = await call('bench.bundle', { runId, hip: true, archive: false, count: 1 });

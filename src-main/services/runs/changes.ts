@@ -1,5 +1,6 @@
 import type { RunRecord } from '../../../db/records.ts';
 import type { StoreClient } from '../../../db/store-api.ts';
+import type { Device } from '../../../src-workers/domain/device.ts';
 import type { FieldChange } from '../../contract/api.ts';
 import { atMiddle } from '../studies/assumed.ts';
 import { getStudy, type LocatedStudy } from '../studies/studies.ts';
@@ -20,11 +21,14 @@ export async function changedSince(
   if (!now?.ok) return [];
   // An input without a stated value is predicted with the middle of its law, and the run stores this value.
   const study = takesMiddles(modelVersions.prediction) ? atMiddle(now.value.study, devices) : now.value.study;
-  return staleFields(snapshot, { ...now.value, study });
+  return staleFields(snapshot, { ...now.value, study }, devices);
 }
 
-export function staleFields(then: LocatedStudy, now: LocatedStudy): readonly FieldChange[] {
+/** @param devices the devices of both studies; the seed draws the lengths that the cores of a CPU share */
+export function staleFields(then: LocatedStudy, now: LocatedStudy, devices: readonly Device[]): readonly FieldChange[] {
+  const seeds = devices.some(({ kind }) => kind === 'cpu') ? [] : ['seed'];
+  const without = ['name', 'description', '$schema', ...seeds];
   return differences(then.study, now.study, '')
-    .filter(({ field }) => !['name', 'description', '$schema', 'seed'].includes(field) && !/\.origins?\b/.test(field))
+    .filter(({ field }) => !without.includes(field) && !/\.origins?\b/.test(field))
     .map(({ field, left, right }) => ({ field, was: left, is: right }));
 }

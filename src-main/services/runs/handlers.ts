@@ -148,7 +148,7 @@ async function runChanges({ store }: Context, studyId: number | undefined): Prom
     if (!problems.has(problem)) problems.set(problem, id);
     // If sweeps do not belong to a saved study, they are not versions of one study.
     const last = run.value.studyId === null ? undefined : before.get(run.value.studyId);
-    const fields = last ? staleFields(last.study, study.value) : [];
+    const fields = last ? staleFields(last.study, study.value, run.value.devices) : [];
     changes.push({ id, since: last?.id ?? null, fields, problem: problems.get(problem)! });
     before.set(run.value.studyId, { id, study: study.value });
   }
