@@ -197,8 +197,8 @@ const advice = {
    * comes after about a tenth of a second, with the best designs found by then. For a run, its saved predictions are
    * used. A newer call of the same `client` cancels an older one, which fails with `cancelled`.
    * `baseline` is the design to compare with, in the study's space; the default is a plain one. `design` is a design to
-   * explain instead of the picked one. With `robust`, the result includes the `uncertainty`, and the design has about
-   * the least expected regret. Such a call cancels only older calls with `robust`.
+   * explain instead of the picked one. With `robust`, the result includes the `uncertainty`, and the design has
+   * about the least expected regret. Such a call cancels only older calls with `robust`.
    */
   'advice.recommend': procedure({
     ...advisedInput,

@@ -52,8 +52,8 @@ With --json: {device, devices, designIndex, design, rank, implementationKind, ha
   expectedRegret, chanceBest, worst90}], unknown: [{input, range, source}], worthKnowing: [{input, label, gain, how, sentence}], separation,
   measured: {designIndex, text, medianMs, sentence}, which is the fastest measured design of a run, if it is another one}
 expectedRegret, worst90 and gain are natural logarithms of ratios of times: 0.1548 is 16.7 %, because e^0.1548 is 1.167.
-The recommended design has the least expected regret over draws of the assumed inputs (robust). A sweep predicts with the
-middle value of each assumed input; point is the best design for these values.`,
+The recommended design (robust) is the simplest whose expected regret over draws of the assumed inputs is within 1.5 % of
+the least. A sweep predicts with the middle value of each assumed input; point is the best design for these values.`,
     );
 }
 

@@ -17,7 +17,7 @@ import { drawnText, unknownIn } from './unknown.ts';
 const known = new WeakMap<RunView['ranking'], Map<string, Promise<Result<RecommendedDesign | null>>>>();
 
 /**
- * Finds the design that exported documents of a run recommend: the one with the least expected regret over draws of the
+ * Finds the design that exported documents of a run recommend, with about the least expected regret over draws of the
  * assumed inputs. Returns `null` if no design is valid.
  */
 export function recommendOfRun(
