@@ -110,13 +110,13 @@ export function counted(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
-/** Parses a typed number: `1,024`, `0.05`, `1/21`, `2^20`, `1e-6`, `−3`. Returns `null` if it is not a number. */
+/** Parses a typed number: `1,024`, `1 024`, `0.05`, `1/21`, `2^20`, `1e-6`, `−3`. Returns `null` if it is not a number. */
 export function parseNumber(text: string): number | null {
   const tidy = text
     .trim()
     .replaceAll(MINUS, '-')
-    .replaceAll(/(?<=\d),(?=\d{3}(\D|$))/g, '')
-    .replaceAll(/[\s\u00a0]/g, '');
+    .replaceAll(/(?<=\d)[,\s](?=\d{3}(\D|$))/g, '')
+    .replaceAll(/\s*([-+*/^])\s*/g, '$1');
   const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
   if (number.test(tidy)) return Number(tidy);
   const pair = /^(.+)([/^*])([^/^*]+)$/.exec(tidy);
