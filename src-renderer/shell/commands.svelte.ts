@@ -1,5 +1,5 @@
 import { onDestroy } from 'svelte';
-import { keyOf, isTyping, inOverlay } from './keys.ts';
+import { keyOf, isSettledField, isTyping, inOverlay } from './keys.ts';
 import type { Icon } from './views.ts';
 
 export const MENUS = ['File', 'Edit', 'View', 'Run', 'Help'] as const;
@@ -80,8 +80,11 @@ export class Commands {
         (event.target as HTMLElement).blur();
         return;
       }
+      // A browser's undo in a field without typed text would change the field that was left, as if a user typed there.
+      const isStudyUndo = /^Mod\+(Shift\+)?Z$/.test(key) && isSettledField(event.target);
+      if (isStudyUndo) event.preventDefault();
       // Text fields keep their own undo, clipboard and selection.
-      if (!withMod || /^Mod\+(Shift\+)?[ZXCVAY]$/.test(key)) return;
+      else if (!withMod || /^Mod\+(Shift\+)?[ZXCVAY]$/.test(key)) return;
     } else if (inOverlay(event.target) && !withMod) return;
     const now = performance.now();
     const chord = now - this.#chordAt < CHORD_WITHIN_MS ? `${this.#chord} ${key}` : '';

@@ -43,6 +43,11 @@ export function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLInputElement && !['checkbox', 'radio', 'range', 'button'].includes(target.type);
 }
 
+/** Whether an element is a field of the study, and shows what the study holds: nothing typed in it waits for Enter. */
+export function isSettledField(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.matches('[data-settled]') && !target.closest('[data-own-undo]');
+}
+
 export function inOverlay(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement && target.closest('[role=menu],[role=menubar],[role=listbox],[role=dialog]') !== null

@@ -153,6 +153,36 @@ test('a view that a key opened can be used by keys at once', async ({ page, host
   }
 });
 
+test('undo in a field that was just entered undoes the last edit, not the text of the field before', async ({
+  page,
+  own,
+}) => {
+  await open(page, own);
+  await page.getByRole('button', { name: /^Advanced/ }).click();
+  const profile = page.getByRole('region', { name: 'Kernel profile' });
+  const spill = profile.getByRole('spinbutton', { name: 'Spill cost' });
+  const assumed = profile.getByRole('button', { name: /^Spill cost.*assumed/i });
+  const before = await spill.inputValue();
+  await expect(assumed).toBeVisible();
+  await spill.fill('16');
+  const next = profile.getByRole('spinbutton', { name: 'Size of a unit' });
+  await next.focus();
+  await expect(profile.getByRole('button', { name: /^Spill cost.*given/i })).toBeVisible();
+  // The browser undoes text that is not an edit yet.
+  const size = await next.inputValue();
+  await page.keyboard.type('7');
+  await page.keyboard.press('Control+z');
+  await expect(next).toHaveValue(size);
+  await expect(spill).toHaveValue('16');
+  for (let i = 0; i < 2; i++) {
+    await page.keyboard.press('Control+z');
+    await expect(spill).toHaveValue(before);
+    await expect(assumed).toBeVisible();
+  }
+  await page.keyboard.press('Control+Shift+z');
+  await expect(spill).toHaveValue('16');
+});
+
 test('rows get their bars even if the engine answers slowly', async ({ page, host }) => {
   // The delay is longer than the list waits for details, so the neighbouring rows are still loading.
   await page.routeWebSocket(/./, (socket) => {
