@@ -76,7 +76,16 @@ test('four steps by keys lead from a table to the answer of a new study', async 
   await expectAccessible(page, 'import of a table', '[role=dialog]');
   await page.keyboard.press('Enter');
   await expect(guide.getByText(/jobs\.csv.*300 units/)).toBeVisible();
-  await guide.getByRole('button', { name: 'Next: kernel' }).focus();
+  // A wrong value keeps its step.
+  const units = guide.getByRole('spinbutton', { name: 'Number of units' });
+  const toKernel = guide.getByRole('button', { name: 'Next: kernel' });
+  await units.fill('3,5');
+  await toKernel.click();
+  await expect(guide.getByText('“3,5” is not a number')).toBeVisible();
+  await expect(units).toBeFocused();
+  await page.keyboard.press('Escape');
+  await expect(units).toHaveValue('300');
+  await toKernel.focus();
   await page.keyboard.press('Enter');
   await expect(guide.getByRole('spinbutton').first()).toBeVisible();
   await expectAccessible(page, 'guide, kernel', '[role=dialog]');
