@@ -4,7 +4,7 @@ import type { Locator, Page } from '@playwright/test';
 import { expect, open, test } from './fixtures/browser.ts';
 import { optunaStorage } from '../optuna-storage.ts';
 import { theory } from './fixtures/newcomer.ts';
-import { drop, offered, predicted, press, statusBar } from './fixtures/page.ts';
+import { drop, offered, paste, predicted, press, statusBar } from './fixtures/page.ts';
 import { ROOT } from './fixtures/program.ts';
 
 const editor = (page: Page): Locator => page.getByRole('region', { name: 'Workload' });
@@ -40,11 +40,7 @@ test('dropped, chosen and pasted tables and graphs become the workload, until un
   await page.keyboard.press('Enter');
   await expect(law(page)).toHaveAccessibleName(/n\.csv#value&count=count: mean 9\.8/);
   await page.keyboard.press('2');
-  await page.evaluate(() => {
-    const clipboardData = new DataTransfer();
-    clipboardData.setData('text/plain', '4\n4\n5\n');
-    document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
-  });
+  await paste(page.locator('body'), '4\n4\n5\n');
   await expect(sheet(page).getByText('3 units, 2 distinct lengths')).toBeVisible();
   await page.keyboard.press('Escape');
   await expect(sheet(page)).toBeHidden();

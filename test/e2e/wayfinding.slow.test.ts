@@ -2,7 +2,7 @@ import type { Page } from '@playwright/test';
 import { readFileSync } from 'node:fs';
 import { expectAccessible } from './fixtures/accessible.ts';
 import { expect, open, test } from './fixtures/browser.ts';
-import { WIDE, choose, drop, predicted } from './fixtures/page.ts';
+import { WIDE, choose, drop, paste, predicted } from './fixtures/page.ts';
 
 test.use({ viewport: WIDE });
 
@@ -71,6 +71,9 @@ test('four steps by keys lead from a table to the answer of a new study', async 
   await expect(guide.getByRole('button', { name: 'Next: kernel' })).toBeFocused();
   await expectAccessible(page, 'guide, lengths', '[role=dialog]');
   const table = `job,hops\n${'7,5\n9,5\n4,9\n'.repeat(100)}`;
+  await paste(guide.getByRole('button', { name: 'Next: kernel' }), table);
+  await expect(page.getByText(/^300 units, \d distinct/)).toBeVisible();
+  await page.keyboard.press('Escape');
   await drop(page.getByRole('main', { includeHidden: true }), 'jobs.csv', table);
   await expect(page.getByText(/^300 units, \d distinct/)).toBeVisible();
   await expectAccessible(page, 'import of a table', '[role=dialog]');
