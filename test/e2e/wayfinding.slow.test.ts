@@ -70,6 +70,13 @@ test('four steps by keys lead from a table to the answer of a new study', async 
   const guide = page.getByRole('dialog', { name: 'New study' });
   await expect(guide.getByRole('button', { name: 'Next: kernel' })).toBeFocused();
   await expectAccessible(page, 'guide, lengths', '[role=dialog]');
+  const refusal = guide.getByRole('alert');
+  await drop(page.getByRole('main', { includeHidden: true }), 'empty.csv', '');
+  await expect(refusal).toContainText('empty.csv could not be imported. Line 1: the file is empty.');
+  await refusal.getByRole('button', { name: 'Dismiss' }).click();
+  await expect(refusal).toBeHidden();
+  await paste(guide, 'a few words');
+  await expect(refusal).toContainText('Nothing was imported');
   const table = `job,hops\n${'7,5\n9,5\n4,9\n'.repeat(100)}`;
   await paste(guide.getByRole('button', { name: 'Next: kernel' }), table);
   await expect(page.getByText(/^300 units, \d distinct/)).toBeVisible();

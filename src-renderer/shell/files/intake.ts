@@ -47,7 +47,7 @@ export async function takeFile(app: App, file: File): Promise<void> {
     : inspected.value === null
       ? await useFile(app, { fileName: file.name, bytes })
       : null;
-  if (failure) return refuse(sentenceCase(failure.message.replace(`${file.name}: `, '')));
+  if (failure) return refuse(sentenceCase(failure.message.replace(file.name, '').replace(/^[:,] /, '')));
   if (!inspected.ok || inspected.value === null) return;
   app.refuse(null);
   app.table = { fileName: file.name, bytes, summary: inspected.value };
@@ -66,8 +66,13 @@ export function pastedName(text: string): string | null {
 
 export async function takeText(app: App, text: string): Promise<void> {
   const name = pastedName(text);
-  if (name === null)
-    return app.notices.show('Nothing was imported: the pasted text is neither a table with numbers nor a study');
+  if (name === null) {
+    const why = 'the pasted text is neither a table with numbers nor a study';
+    // The guide covers notices.
+    if (app.overlay !== 'guide') return app.notices.show(`Nothing was imported: ${why}`);
+    const failure = { code: 'bad-input', message: `${sentenceCase(why)}.` } as const;
+    return app.refuse({ title: 'Nothing was imported', failure });
+  }
   await takeFile(app, new File([text], name, { type: 'text/plain' }));
 }
 
