@@ -13,6 +13,7 @@ import {
   assumedPhase,
   exampleOrigins,
   implementationKernel,
+  isAssumed,
   isPhase,
   KERNEL_INPUTS,
   kernelPhase,
@@ -21,6 +22,7 @@ import {
   type KernelNumber,
   type Origin,
 } from '../../../src-workers/domain/provenance.ts';
+import { assumedChain } from './assumed-chain.ts';
 import { withListed } from './device-list.ts';
 
 /** `field` is the path of the edited field, `label` the text for undo. */
@@ -71,8 +73,11 @@ function phaseOf(study: Study, field: PhaseName, at: KernelPlace): Phase {
 /** Sets the origin of a field. An implementation then has its own value of the field. */
 export function withOrigin(study: Study, field: KernelField, origin: Origin, at: KernelPlace = null): Study {
   const own = ownKernel(study, at);
-  const value = at === null ? {} : { [field]: own[field] ?? study.kernel[field] };
-  return withKernel(study, { ...value, origins: { ...own.origins, [field]: origin } }, at);
+  const stated = own[field] ?? (at === null ? undefined : study.kernel[field]);
+  // A chain becomes known with the value that was assumed.
+  const assumed =
+    field === 'chainInstructions' && !isAssumed(origin) ? assumedChain(study, kernelAt(study, at)) : undefined;
+  return withKernel(study, { [field]: stated ?? assumed, origins: { ...own.origins, [field]: origin } }, at);
 }
 export function withFound(
   study: Study,
@@ -106,8 +111,13 @@ export function asOwn(example: Study, name: string): Study {
   };
 }
 export function withAssumed(study: Study, field: KernelNumber, at: KernelPlace = null): Study {
-  const value = isPhase(field) ? assumedPhase(field) : KERNEL_INPUTS[field].assumed;
-  return withOrigin(withKernel(study, { [field]: value }, at), field, 'assumed', at);
+  return withOrigin(withKernel(study, { [field]: usualValue(study, field, at) }, at), field, 'assumed', at);
+}
+function usualValue(study: Study, field: KernelNumber, at: KernelPlace): Phase | number | undefined {
+  if (isPhase(field)) return assumedPhase(field);
+  if (field !== 'chainInstructions') return KERNEL_INPUTS[field].assumed;
+  // Without a value, the chain of the study follows its instructions.
+  return at === null ? undefined : assumedChain(study, kernelAt(study, at));
 }
 /** Sets the arrays instead of the bytes per iteration. If none is left, one element of each old array is assumed. */
 export function withAccesses(study: Study, accesses: readonly MemoryAccess[], at: KernelPlace = null): Study {

@@ -7,6 +7,8 @@ import {
   type KernelNumber,
 } from '../../../src-workers/domain/provenance.ts';
 import { sentenceCase, type Term } from '../../../src-workers/domain/terms.ts';
+import { percent } from '../../format/numbers.ts';
+import { USUAL_CHAIN } from './assumed-chain.ts';
 
 export interface KernelField {
   readonly id: KernelNumber;
@@ -118,7 +120,7 @@ export function kernelFields(speak: Term): readonly KernelField[] {
       'chainInstructions',
       'Longest chain',
       'instr.',
-      'Instructions of an iteration that must run one after another. If the value is not given, all instructions count.',
+      `Instructions of an iteration that must run one after another. If the value is not given, ${percent(USUAL_CHAIN, 0)} of all instructions are assumed, as is usual.`,
     ),
     field(
       'dependentExchanges',

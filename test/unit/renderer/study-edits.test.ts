@@ -4,15 +4,18 @@ import { studyName } from '../../../src-main/contract/new-study.ts';
 import { parseStudy, validate } from '../../../src-main/contract/parse.ts';
 import { studySchema, type Study } from '../../../src-main/contract/study.ts';
 import { differences } from '../../../src-main/services/runs/diff.ts';
+import { atMiddle } from '../../../src-main/services/studies/assumed.ts';
 import { fieldLabel, fieldValue } from '../../../src-renderer/format/fields.ts';
 import { originText } from '../../../src-renderer/format/origins.ts';
 import { changeByFile } from '../../../src-renderer/shell/new-study.ts';
 import type { App } from '../../../src-renderer/state/app.svelte.ts';
+import { withAssumedChain } from '../../../src-renderer/views/study/assumed-chain.ts';
 import * as edit from '../../../src-renderer/views/study/edit.ts';
 import type { GpuDevice } from '../../../src-workers/domain/device.ts';
 import * as provenance from '../../../src-workers/domain/provenance.ts';
 import { fail, ok, unwrap } from '../../../src-workers/domain/result.ts';
 import { term, type Term } from '../../../src-workers/domain/terms.ts';
+import { gpu } from '../../catalogue.ts';
 
 const { implementationKernel, kernelOrigin, KERNEL_INPUTS } = provenance;
 const say: Term = (key) => term(key, 'cuda');
@@ -50,6 +53,27 @@ describe('implementations in the editor', () => {
     expect(measured.implementations![1].kernel.instructionsPerIteration).toBe(study.kernel.instructionsPerIteration);
     const origins = [0, 1].map((at) => kernelOrigin(kernelAt(measured, at), 'instructionsPerIteration'));
     expect(origins).toEqual(['given', 'measured']);
+  });
+
+  it('have the longest chain that a prediction assumes, until it is known', () => {
+    const device = gpu('nvidia-a100-sxm4-40gb');
+    const instructions = edit.withGiven(two, 'instructionsPerIteration', 22, 1);
+    for (const assumed of [undefined, { 'kernel.chainInstructions': [0.2, 0.5] }]) {
+      const open = { ...instructions, kernel: { ...two.kernel, chainInstructions: undefined, origins: {} }, assumed };
+      const predicted = atMiddle(open, [device]);
+      for (const at of [null, 1]) {
+        const shown = withAssumedChain(open, edit.kernelAt(open, at));
+        expect(shown.chainInstructions).toBeNear(edit.kernelAt(predicted, at).chainInstructions!, 1e-9);
+        expect(kernelOrigin(shown, 'chainInstructions')).toBe('assumed');
+        const known = edit.withOrigin(open, 'chainInstructions', 'given', at);
+        expect(edit.kernelAt(known, at).chainInstructions).toBe(shown.chainInstructions);
+        const again = edit.withAssumed(edit.withNumber(open, 'chainInstructions', 7, at), 'chainInstructions', at);
+        expect(withAssumedChain(again, edit.kernelAt(again, at))).toMatchObject({
+          chainInstructions: shown.chainInstructions,
+          origins: { chainInstructions: 'assumed' },
+        });
+      }
+    }
   });
 
   it('may have arrays instead of one number of bytes, and have the number again without arrays', () => {
