@@ -45,10 +45,10 @@ export async function copyCode(app: App, { answer, answered }: Advice, as: 'head
     format: as === 'Python' ? 'python' : app.preferences.vocabulary === 'webgpu' ? 'wgsl' : 'cuda',
   });
   if (!made.ok) return app.refuse({ title: `The ${as} was not copied`, failure: made.error });
-  await navigator.clipboard.writeText(made.value.text);
   const assumed = assumedFacts(answer.inputs).length;
   const named = assumed === 0 ? 'nothing is assumed' : `it names ${counted(assumed, 'assumption')}`;
-  app.notices.show(
+  await app.notices.copy(
+    made.value.text,
     `${as === 'Python' ? as : 'Header'} copied, ${bytes(new TextEncoder().encode(made.value.text).length)}: ${named}`,
   );
 }

@@ -24,9 +24,15 @@ export class Notices {
     this.#timer = setTimeout(() => (this.#notice = null), UNDO_FOR_MS);
   }
 
+  /** Copies a text and shows `line`, or says that the clipboard refused the text. */
   async copy(text: string, line: string): Promise<void> {
-    await navigator.clipboard.writeText(text);
-    this.show(line);
+    let said = line;
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      said = 'Nothing was copied: this page may not use the clipboard. Allow it in the browser, then copy again';
+    }
+    this.show(said);
   }
 
   undo(): boolean {

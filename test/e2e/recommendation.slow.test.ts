@@ -112,6 +112,11 @@ test('keys copy the header, open a map, and unfold the recommendation elsewhere'
   expect(header).toContain('#ifndef LOCKSTEP_PROPAGATE_CUH');
   expect(header).toMatch(/[Aa]ssumed/);
   expect(header).toContain('Knee softness');
+  await page.evaluate(() => {
+    navigator.clipboard.writeText = () => Promise.reject(new DOMException('refused', 'NotAllowedError'));
+  });
+  await page.keyboard.press('h');
+  await expect(statusBar(page)).toContainText('Nothing was copied: this page may not use the clipboard.');
 
   const maps = answered.getByRole('toolbar', { name: 'Landscape by threads per unit' });
   const recommended = maps.getByRole('button', { name: /, recommended$/ });
