@@ -100,10 +100,18 @@ test('four steps by keys lead from a table to the answer of a new study', async 
   await expect(guide.getByRole('spinbutton').first()).toBeVisible();
   await expectAccessible(page, 'guide, kernel', '[role=dialog]');
   await page.keyboard.press('Enter');
-  await expect(guide.getByRole('checkbox').first()).toBeVisible();
+  await guide
+    .getByRole('checkbox', { name: /RTX 4090/ })
+    .first()
+    .focus();
+  await page.keyboard.press('Space');
+  await guide.getByRole('button', { name: 'Next: answer' }).focus();
   await page.keyboard.press('Enter');
   const answer = guide.getByLabel('Recommendation').and(page.locator('[aria-busy=false]'));
   await expect(answer.getByText(/^[\d.,]+.[mµ]s/)).toBeVisible();
+  await expect(answer.getByText(/ 90 % range [\d.]/)).toBeVisible();
+  await expect(answer.getByText('fastest of 2 devices')).toBeVisible();
+  await expect(answer.getByText(/^(A100|GeForce RTX 4090).*: best [\d.,]+.[mµ]s$/)).toBeVisible();
   await expectAccessible(page, 'guide, answer', '[role=dialog]');
   await page.keyboard.press('Enter');
   await predicted(page, 2);
