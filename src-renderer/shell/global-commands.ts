@@ -10,6 +10,7 @@ import type { App } from '../state/app.svelte.ts';
 import type { Command } from './commands.svelte.ts';
 import { chooseLengthFile } from './files/intake.ts';
 import { compareSpmvKernels, createStudy, isMatrix } from './new-study.ts';
+import { studyFile } from './study-file.ts';
 import { VIEWS, type Icon } from './views.ts';
 
 const SET = Settings2 as Icon;
@@ -61,6 +62,14 @@ async function deleteStudy(app: App, id: number, name: string): Promise<void> {
 
 async function saveStudy({ editor, notices }: App): Promise<void> {
   notices.show((await editor.save()) ? 'Study saved' : (editor.failure?.message ?? 'Study not saved'));
+}
+
+async function saveStudyAs({ editor, notices }: App): Promise<void> {
+  if (!editor.study) return;
+  const { name, text, lacks } = studyFile(editor.study);
+  const saved = await saveText(name, 'application/json', text);
+  // A narrow window cuts off the end of a notice, so a long path comes last.
+  if (saved !== null) notices.show(lacks ? `Saved ${lacks} (${saved})` : `Saved ${saved}`);
 }
 
 function fileCommands(app: App): Command[] {
@@ -124,12 +133,7 @@ function fileCommands(app: App): Command[] {
       menu: 'File',
       words: 'export json',
       enabled: open,
-      run: () => {
-        const { study: file } = app.editor;
-        if (!file) return;
-        const words = file.name.toLowerCase().match(/[a-z0-9]+/g) ?? ['study'];
-        void saveText(`${words.join('-')}.study.json`, 'application/json', `${JSON.stringify(file, null, 2)}\n`);
-      },
+      run: () => void saveStudyAs(app),
     },
     {
       id: 'study.delete',

@@ -6,6 +6,7 @@ import { parseStudy } from '../../../src-main/contract/parse.ts';
 import { studyFileSchema, type Study } from '../../../src-main/contract/study.ts';
 import { changeText, fieldLabel, fieldValue, type FieldWords } from '../../../src-renderer/format/fields.ts';
 import { NBSP } from '../../../src-renderer/format/numbers.ts';
+import { studyFile } from '../../../src-renderer/shell/study-file.ts';
 import * as axisText from '../../../src-renderer/views/study/axis-text.ts';
 import { listedDevices, withListed } from '../../../src-renderer/views/study/device-list.ts';
 import * as editor from '../../../src-renderer/views/study/distributions.ts';
@@ -20,6 +21,15 @@ import { geometricLaw, moments, uniformLaw, zipfLaw } from '../../../src-workers
 import { forAll, whole } from '../../for-all.ts';
 
 const say: Term = (key, form) => term(key, 'cuda', form);
+
+it('the file of a study says that it lacks imported lengths, because they are only in this database', () => {
+  const saved = (lengths: string) => studyFile({ name: 'My Study', workload: { lengths } } as Study);
+  expect(saved(`stored:${'a'.repeat(64)}:rows.csv#hops`)).toMatchObject({
+    name: 'my-study.study.json',
+    lacks: 'without its lengths: in another database, also import rows.csv#hops',
+  });
+  expect(saved('geometric(0.05)').lacks).toBe('');
+});
 
 describe('axis text', () => {
   it.each([
