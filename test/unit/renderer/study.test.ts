@@ -31,6 +31,17 @@ it('the file of a study says that it lacks imported lengths, because they are on
   expect(saved('geometric(0.05)').lacks).toBe('');
 });
 
+it.each([
+  ['Ünïcode, 2nd try', 'ünïcode-2nd-try'],
+  ['行列 3', '行列-3'],
+  ['हिन्दी', 'हिन्दी'],
+  ['../../etc/passwd', 'etc-passwd'],
+  ['列'.repeat(200), '列'.repeat(60)],
+  ['…', 'study'],
+])('the file of the study %s is %s', (name, stem) =>
+  expect(studyFile({ name, workload: { lengths: '' } } as Study).name).toBe(`${stem}.study.json`),
+);
+
 describe('axis text', () => {
   it.each([
     ['1 2 4 8', [1, 2, 4, 8]],
