@@ -79,6 +79,7 @@ test('runs have a menu by pointer and by keyboard, a bin, and a comparison', asy
   await expect(detail.getByRole('figure', { name: /^Best times of the runs/ })).toBeHidden();
   await detail.getByRole('button', { name: 'Compare with run 1' }).click();
   const diff = page.getByRole('complementary', { name: 'Comparison of two runs' });
+  await expect(diff.getByRole('heading', { name: 'From run 1 to run 2' })).toBeVisible();
   await expect(diff).toContainText('Serial fraction σ');
   await expect(diff).toContainText('0.04762');
 
