@@ -28,3 +28,9 @@ export function partialText({
   if (kept || predicted >= enumerated) return null;
   return `Run ${id} has predicted ${predicted.toLocaleString('en')} of ${enumerated.toLocaleString('en')} designs; others may be faster. lockstep runs resume ${id} continues a stopped run.`;
 }
+
+/** Returns how many designs share the best predicted time. The model has no order for them. */
+export function countTiedFirst(designs: readonly { readonly predictedMs: number }[]): number {
+  const best = designs.reduce((least, { predictedMs }) => Math.min(least, predictedMs), Infinity);
+  return designs.filter(({ predictedMs }) => predictedMs === best).length;
+}

@@ -411,6 +411,18 @@ it('figures are shown in one strip, and in one sentence, and those of two design
   expect(comparisonVerdict(comparison)).toMatch(/first 5 .*about 37 measurements\.$/);
   const lucky = { ...comparison, randomEquivalent: [{ k: 1, measurements: 1.2 }] };
   expect(comparisonVerdict(lucky)).toMatch(/first choice .*about 1 measurement\.$/);
+  // If three designs share the best prediction, the figures of the first choice are means over them.
+  const best = Math.min(...comparison.designs.map(({ predictedMs }) => predictedMs));
+  const tied = {
+    ...lucky,
+    designs: comparison.designs.map((one) => ({
+      ...one,
+      predictedMs: one.predictedRank <= 3 ? best : one.predictedMs,
+    })),
+  };
+  expect(comparisonStats(tied)[4]).toMatchObject({ label: 'mean of 3 first choices', hint: /^Mean .* 3 designs/ });
+  expect(comparisonStats(tied).at(-1)!.hint).toMatch(/to match one of the model’s 3 tied first choices$/);
+  expect(comparisonVerdict(tied)).toMatch(/^Measuring one of the model’s 3 tied first choices /);
   const two = { ...compare(detailOf(sampleCases(2))), spearman: NaN, kendall: NaN, randomEquivalent: [] };
   const unknown = { value: '–', hint: /all measured times are equal/ };
   expect(comparisonStats(two).slice(0, 2)).toMatchObject([unknown, unknown]);

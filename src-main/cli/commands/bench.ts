@@ -5,6 +5,7 @@ import { CACHE_STATES, type CacheState, deviceTitle } from '../../../src-workers
 import { PLACEHOLDERS } from '../../../src-workers/domain/program.ts';
 import { ok, type Result, systemReason, unwrap, badInput, unsupported } from '../../../src-workers/domain/result.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
+import { countTiedFirst } from '../../contract/counts.ts';
 import {
   BENCH_SUITES,
   type BenchSuite,
@@ -452,6 +453,8 @@ function printComparison(terminal: Terminal, found: MeasuringComparison): void {
     `Measured times are ${found.scale.toPrecision(4)} × the predicted times (median). With this factor, the error is ${percent(found.medianError)} (median) or ${percent(found.p95Error)} (95th percentile); without it, ${percent(found.unscaledMedianError)} (median).`,
   );
   terminal.say(`Rank correlation: ${rankCorrelation(found)}.`);
+  const tied = countTiedFirst(found.designs);
+  const first = tied === 1 ? "The model's first design" : `The mean of the model's ${tied} tied first designs`;
   for (const [at, { k, fraction }] of found.regret.entries()) {
     const random = found.randomEquivalent[at]?.measurements;
     const instead =
@@ -459,7 +462,7 @@ function printComparison(terminal: Terminal, found: MeasuringComparison): void {
         ? ''
         : `. A random search measures ${counted(Number(random.toPrecision(3)), 'design')} on average to find an equally good design`;
     terminal.say(
-      `${k === 1 ? "The model's first design" : `The best of the model's first ${k} designs`} is ${percent(fraction)} slower than the best measured design${instead}.`,
+      `${k === 1 ? first : `The best of the model's first ${k} designs`} is ${percent(fraction)} slower than the best measured design${instead}.`,
     );
   }
   for (const warning of found.warnings) terminal.say(warning);

@@ -1,4 +1,5 @@
 import type { Bounds, MeasuringComparison } from '../../../src-main/contract/measuring.ts';
+import { countTiedFirst } from '../../../src-main/contract/counts.ts';
 import { NBSP, count, counted, fixed, percent, plain } from '../../format/numbers.ts';
 
 function correlation(value: number): string {
@@ -12,8 +13,24 @@ function intervalText(bounds: Bounds | null, write: (value: number) => string): 
   return bounds === null ? '' : `; 95${NBSP}% interval ${write(bounds.low)} to ${write(bounds.high)}`;
 }
 
+/** If equal predictions leave open which design is first, its figures are means over the tied designs. */
+function firstChoice(tied: number): { readonly label: string; readonly hint: string; readonly words: string } {
+  return tied === 1
+    ? {
+        label: 'first choice',
+        hint: 'Measured time of the model’s first choice, against the best measured time',
+        words: 'the model’s first choice',
+      }
+    : {
+        label: `mean of ${count(tied)} first choices`,
+        hint: `Mean measured time of the ${count(tied)} designs that share the best predicted time, against the best measured time`,
+        words: `one of the model’s ${count(tied)} tied first choices`,
+      };
+}
+
 export function comparisonStats(comparison: MeasuringComparison) {
   const { regret, designs, intervals } = comparison;
+  const first = firstChoice(countTiedFirst(designs));
   const random = searchEquivalent(comparison);
   return [
     {
@@ -43,18 +60,16 @@ export function comparisonStats(comparison: MeasuringComparison) {
       .filter(({ k }) => k <= designs.length && [1, 5, 10].includes(k))
       .map(({ k, fraction }) => ({
         value: fraction < 5e-4 ? 'the best' : `+${percent(fraction)}`,
-        label: k === 1 ? 'first choice' : `best of ${k}`,
+        label: k === 1 ? first.label : `best of ${k}`,
         hint:
-          k === 1
-            ? 'Measured time of the model’s first choice, against the best measured time'
-            : `Best measured time of the model’s first ${k}, against the best measured time of all`,
+          k === 1 ? first.hint : `Best measured time of the model’s first ${k}, against the best measured time of all`,
       })),
     ...(random
       ? [
           {
             value: count(random.measurements),
             label: 'random search',
-            hint: `Number of these ${count(designs.length)} designs to measure at random, on average, to match the ${random.k === 1 ? 'model’s first choice' : `best of the model’s first ${random.k}`}`,
+            hint: `Number of these ${count(designs.length)} designs to measure at random, on average, to match ${random.k === 1 ? first.words : `the best of the model’s first ${random.k}`}`,
           },
         ]
       : []),
@@ -74,7 +89,7 @@ export function comparisonVerdict(comparison: MeasuringComparison): string {
   const random = searchEquivalent(comparison);
   const found = random && regret.find(({ k }) => k === random.k);
   if (!random || !found) return '';
-  const first = random.k === 1 ? 'the model’s first choice' : `the model’s first ${random.k}`;
+  const first = random.k === 1 ? firstChoice(countTiedFirst(designs)).words : `the model’s first ${random.k}`;
   const result =
     found.fraction < 5e-4
       ? 'finds the best measured design'
