@@ -1,5 +1,5 @@
 import type { Events, ProcedureInput, ProcedureName, ProcedureOutput } from '../../src-main/contract/procedures.ts';
-import type { Failure } from '../../src-workers/domain/result.ts';
+import type { Failure, Result } from '../../src-workers/domain/result.ts';
 import type { Engine } from './engine.svelte.ts';
 
 type StorePart = Events['store.changed']['what'];
@@ -18,6 +18,7 @@ export class Query<Name extends ProcedureName> {
   #failure = $state.raw<Failure | null>(null);
   #pending = $state(false);
   #slow = $state(false);
+  #newest: Promise<Result<ProcedureOutput<Name>>> | null = null;
   #asked = 0;
   #engine: Engine;
   #name: Name;
@@ -70,6 +71,11 @@ export class Query<Name extends ProcedureName> {
     return this.#slow;
   }
 
+  /** The answer to the newest call, which may be pending; `null` if nothing was asked. */
+  get newest(): Promise<Result<ProcedureOutput<Name>>> | null {
+    return this.#newest;
+  }
+
   async refresh(): Promise<void> {
     const input = this.#input();
     if (input !== null) await this.#ask(input);
@@ -79,7 +85,8 @@ export class Query<Name extends ProcedureName> {
     const mine = ++this.#asked;
     this.#pending = true;
     const timer = setTimeout(() => (this.#slow = true), SLOW_AFTER_MS);
-    const result = await this.#engine.call(this.#name, input);
+    this.#newest = this.#engine.call(this.#name, input);
+    const result = await this.#newest;
     clearTimeout(timer);
     if (mine !== this.#asked) return;
     this.#pending = false;

@@ -2,7 +2,7 @@ import type { Page } from '@playwright/test';
 import { readFileSync } from 'node:fs';
 import { expectAccessible } from './fixtures/accessible.ts';
 import { expect, open, test } from './fixtures/browser.ts';
-import { WIDE, choose, drop, paste, predicted } from './fixtures/page.ts';
+import { WIDE, choose, drop, paste, predicted, statusBar } from './fixtures/page.ts';
 
 test.use({ viewport: WIDE });
 
@@ -35,6 +35,20 @@ test('the palette finds commands, devices, runs and designs, and exports the sho
   for (const send of held.splice(0)) send();
   held = null;
   await expect(page.getByText('launch = {')).toBeVisible();
+
+  // While another format is written, the view says so. Saving waits for that format.
+  held = [];
+  await page.getByRole('radio', { name: /^CSV/ }).click();
+  await expect(page.getByText('Writing CSV.', { exact: true })).toBeVisible();
+  const download = page.waitForEvent('download');
+  await page.keyboard.press('s');
+  await expect(statusBar(page)).toContainText('Writing CSV');
+  for (const send of held.splice(0)) send();
+  held = null;
+  expect((await download).suggestedFilename()).toMatch(/\.csv$/);
+  await expect(statusBar(page)).toContainText(/Saved .*\.csv/);
+  await expect(page.getByText('Writing CSV.', { exact: true })).toBeHidden();
+
   await expect((await find(page, 'a100 pcie')).first()).toContainText('A100');
   await page.keyboard.press('Escape');
   await expect((await find(page, 'run 1')).first()).toContainText('Run 1: Acts propagation');
