@@ -17,6 +17,8 @@ const IDLE_MS = 150;
 const SLOW_AFTER_MS = 250;
 /** How long an answer is outdated before it is dimmed, ms. Without this wait, a moving slider would make it flicker. */
 const DIM_AFTER_MS = 100;
+/** How long the maps are old before a text says so, ms. Most edits get new maps in less time. */
+const SAY_OLD_AFTER_MS = 1000;
 
 type State = 'none' | 'loading' | 'coarse' | 'exact' | 'failed';
 
@@ -38,6 +40,8 @@ export class Advice {
   #oldMaps = $state(false);
   /** Whether the small maps belong to an earlier answer, because the new ones are not predicted yet. */
   readonly oldMaps = $derived(this.#oldMaps);
+  readonly #areMapsLate = lasting(() => this.#oldMaps, SAY_OLD_AFTER_MS);
+  readonly mapsLate = $derived(this.#areMapsLate());
   #answeredQuestion = $state('');
   #uncertainty = $state.raw<Uncertainty | null>(null);
   #uncertaintyFailure = $state.raw<Failure | null>(null);

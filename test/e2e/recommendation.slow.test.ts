@@ -25,10 +25,18 @@ test('the card answers the study as it is edited, and dims the answer to an earl
   // While `holds` is true, the page receives no answer.
   const held: (() => void)[] = [];
   let holds = false;
+  // While `holdsMaps` is true, the engine receives no request for all designs, which the maps need.
+  const heldRequests: (() => void)[] = [];
+  let holdsMaps = false;
   await page.routeWebSocket(/./, (socket) => {
     const server = socket.connectToServer();
     const send = (message: string | Buffer) => () => socket.send(message);
     server.onMessage((message) => (holds ? held.push(send(message)) : send(message)()));
+    socket.onMessage((message) => {
+      const request = () => server.send(message);
+      if (holdsMaps && /"look":"(coarse|all)"/.test(String(message))) heldRequests.push(request);
+      else request();
+    });
   });
   await open(page, own);
   const shown = await settled(page);
@@ -45,6 +53,15 @@ test('the card answers the study as it is edited, and dims the answer to an earl
   await settled(page);
   await expect(card(page).locator('.columns')).toHaveCSS('opacity', '1');
   await expect(card(page).locator('.rest.selectable')).not.toHaveText(before!);
+  await expect(picked).toBeVisible();
+
+  // If the maps take long, the card says that they belong to the earlier inputs.
+  holdsMaps = true;
+  await enter(field(page, 'Number of units'), '6000');
+  await expect(shown.getByText('of the earlier inputs; the new one is being predicted')).toBeVisible();
+  holdsMaps = false;
+  for (const request of heldRequests) request();
+  await expect(card(page).getByText('of the earlier inputs')).toBeHidden();
   await expect(picked).toBeVisible();
 
   // After several edits, the card has the answer that a new page gets for the saved study.

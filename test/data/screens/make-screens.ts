@@ -17,7 +17,7 @@ try {
   await page.goto(host.address);
   await page.getByText(/^Run 1: [\d,]+ designs predicted/).waitFor({ timeout: 90_000 });
   // The page is complete only when these texts are gone, because the heading appears before the inputs worth knowing.
-  for (const pending of ['Predicting all designs.', 'Predicting the designs with random values of the assumed inputs.'])
+  for (const pending of ['Predicting all designs for the map.', 'Predicting the designs with random values of the assumed inputs.'])
     await page.getByText(pending).waitFor({ state: 'detached', timeout: 90_000 });
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
