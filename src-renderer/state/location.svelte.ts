@@ -90,9 +90,11 @@ export class Location {
     this.#views = views;
     this.#read();
     window.addEventListener('hashchange', () => {
-      const before = this.href;
+      const { href: before, studyId, runId } = this;
       this.#read();
       if (this.studyId === null) this.resume(before);
+      // What the other views had selected belongs to the study and run that were left.
+      if (this.studyId !== studyId || this.runId !== runId) this.#left.clear();
       this.onArrival?.();
     });
   }

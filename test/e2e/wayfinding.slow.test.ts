@@ -139,6 +139,21 @@ test('a link to no study says so, and an exported report has a map and needs no 
   await expect(page).toHaveTitle(/^Acts propagation – Ranking/);
 
   await predicted(page, 1);
+  // A link to another study leaves behind what the views had selected.
+  const follow = (hash: string) => page.evaluate((to) => void (location.hash = to), hash);
+  const ranking = new URL(page.url()).hash;
+  expect(ranking).not.toBe('#/ranking?study=1');
+  await predicted(page, 1);
+  await follow(`${ranking}&design=5`);
+  await expect(page.getByRole('complementary', { name: 'Selected design' })).toBeVisible();
+  await page.keyboard.press('6');
+  await follow('#/runs?study=1');
+  await expect(page).not.toHaveTitle(/^Acts propagation/);
+  await page.keyboard.press('3');
+  await expect(page).toHaveURL(/#\/ranking\?study=1$/);
+  await follow(ranking);
+
+  await predicted(page, 1);
   await page.keyboard.press('8');
   await expect(page.getByRole('button', { name: /^Save/ })).toBeEnabled();
   const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('s')]);
