@@ -49,6 +49,18 @@ test('the palette finds commands, devices, runs and designs, and exports the sho
   await expect(statusBar(page)).toContainText(/Saved .*\.csv/);
   await expect(page.getByText('Writing CSV.', { exact: true })).toBeHidden();
 
+  // A PDF has no button to copy. If that button had the focus, the chosen format takes it.
+  await page.getByRole('radio', { name: /^HTML report/ }).click();
+  const copy = page.getByRole('button', { name: /^Copy/ });
+  await copy.focus();
+  await page.keyboard.press('j');
+  await expect(copy).toBeHidden();
+  await expect(page.getByRole('radio', { name: /^PDF report/ })).toBeFocused();
+  await page.keyboard.press('?');
+  await expect(page.getByRole('dialog', { name: 'Keys' })).toContainText('Number field: origin of its value');
+  await page.keyboard.press('Escape');
+  await page.getByRole('radio', { name: /^Python/ }).click();
+
   await expect((await find(page, 'a100 pcie')).first()).toContainText('A100');
   await page.keyboard.press('Escape');
   await expect((await find(page, 'run 1')).first()).toContainText('Run 1: Acts propagation');
