@@ -12,6 +12,8 @@ const LARGEST = 2 ** 31 - 1;
 /** A number may contain commas but not end in one: `1,024, step 32`. */
 const RANGE =
   /^(\d(?:[\d,]*\d)?)\s*(?:…|\.\.\.?|–|-|\bto\b)\s*(\d(?:[\d,]*\d)?)(?:\s*,?\s*(?:(?:step|\/)\s*(\d(?:[\d,]*\d)?)|[×x*]\s*(\d(?:[\d,]*\d)?)))?$/;
+/** The parts of a range that are not numbers. A hyphen may also be a sign, so it is not one of them. */
+const RANGE_SIGNS = /…|\.\.\.?|–|\bto\b|\bstep\b/g;
 const SHOWN_AS_LIST = 6;
 
 export function axisValues(axis: CountAxis): number[] {
@@ -41,7 +43,7 @@ export function parseAxis(text: string): Result<CountAxis> {
   const range = RANGE.exec(tidy);
   if (range) {
     const [from, to] = [whole(range[1]), whole(range[2])];
-    if (from === null || to === null) return badInput(`“${text}” is not a range. ${EXPECTED}`);
+    if (from === null || to === null) return refused(tidy);
     if (to < from) return badInput(`${count(from)} … ${count(to)} runs backwards; write the smaller number first`);
     if (range[4] !== undefined) {
       const factor = whole(range[4]);
@@ -60,13 +62,22 @@ export function parseAxis(text: string): Result<CountAxis> {
   const values: number[] = [];
   for (const word of listWords(tidy)) {
     const value = whole(word);
-    if (value === null) return badInput(word ? `“${word}” is not a whole number from 1. ${EXPECTED}` : EXPECTED);
+    if (value === null) return refused(tidy);
     values.push(value);
   }
   if (values.length === 0) return badInput(EXPECTED);
   if (values.length > MAX_AXIS_VALUES)
     return badInput(`${count(values.length)} values; an axis may have at most ${count(MAX_AXIS_VALUES)}`);
   return ok([...new Set(values)].sort((a, b) => a - b));
+}
+
+/** Names the first part of a list or range that is not a number. */
+function refused(text: string): Result<never> {
+  const word = listWords(text.replaceAll(RANGE_SIGNS, ' ').trim()).find((each) => whole(each) === null);
+  if (word === undefined) return badInput(`“${text}” is neither a list nor a range. ${EXPECTED}`);
+  return badInput(
+    word ? `“${word}” is not a whole number in digits from 1 to ${count(LARGEST)}. ${EXPECTED}` : EXPECTED,
+  );
 }
 
 export const parseCaps = (text: string): Result<(number | null)[]> => parseWith(text, 'none', 'cap');

@@ -64,6 +64,11 @@ describe('axis text', () => {
     ['1024 … 32', /runs backwards/],
     ['1 … 100000', /100,000 values/],
     ['0 1', /“0”/],
+    ['32 … 1e9', /^“1e9” is not a whole number in digits from 1 to 2,147,483,647\. Write/],
+    ['32..1e9', /^“1e9” is/],
+    ['1 … 9999999999', /^“9999999999” is/],
+    ['32 … 1,024, step 1e2', /^“1e2” is/],
+    ['1 … 2 … 3', /^“1 … 2 … 3” is neither a list nor a range/],
     ['', /Write values such as/],
   ])('%s is refused, with the typed text and what to write instead', (text, message) =>
     expect(axisText.parseAxis(text)).toFail(null, message),
