@@ -90,7 +90,9 @@ function read(text: string, known: readonly string[]): Arithmetic {
     };
   };
   const whole = sum();
-  return at < tokens.length ? refuse(`an operator is missing before "${tokens[at]}"`) : whole;
+  if (at === tokens.length) return whole;
+  const isSurplus = tokens[at] === ')' || tokens[at] === ',';
+  return isSurplus ? refuse(`"${tokens[at]}" is one too many`) : expect('an operator');
 }
 
 function* splitTokens(text: string, refuse: (why: string) => never): Generator<string, void> {

@@ -32,6 +32,8 @@ it('names its variables, and is translated to C++ with the type double', () => {
 it.each([
   ['n +', 'a number or a name is missing at the end'],
   ['n 1', 'an operator is missing before "1"'],
+  ['n)', '")" is one too many'],
+  ['n, 1', '"," is one too many'],
   ['(n', '")" is missing at the end'],
   ['* n', 'a number or a name is missing before "*"'],
   ['m + 1', '"m" is not one of n, block'],
