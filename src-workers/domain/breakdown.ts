@@ -40,8 +40,8 @@ export interface Breakdown {
 }
 
 /**
- * Returns the parts to show: none is negative, and they add up to `timeMs`. The parts are estimated separately. If they
- * exceed the time together, one of them is negative, and the others are scaled to the time.
+ * Returns the parts to show: none is negative, and they add up to `timeMs`. The last wave is what the other parts leave
+ * of the time. A negative part is shown as 0, and the others are scaled to the time.
  */
 export function shownParts({ timeMs, parts }: Pick<Breakdown, 'timeMs' | 'parts'>): Breakdown['parts'] {
   const values = Object.values(parts);
@@ -110,6 +110,6 @@ export function longestUnitText({ longestUnit, timeMs }: Breakdown): string {
   const share =
     longestUnit.timeMs <= timeMs
       ? `${Math.round((100 * longestUnit.timeMs) / timeMs)} % of the time`
-      : 'more than the predicted time, because many launches have no unit of this length';
+      : 'more than the predicted mean, because many draws have no unit of this length';
   return `The longest unit, ${length} iterations, takes ${timeText(longestUnit.timeMs)} even alone on its multiprocessor, ${share}. No block size or grid can make this unit faster.`;
 }

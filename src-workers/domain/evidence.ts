@@ -188,7 +188,7 @@ export interface ChoiceEvidence {
   readonly fourNumbersRegret: number | null;
   /**
    * Regret of a random choice among the designs predicted within e of the shortest time. e is the 80 % quantile of the
-   * errors of predicted ratios of designs.
+   * errors of predicted time ratios.
    */
   readonly randomRegret?: number;
 }

@@ -106,7 +106,7 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     source: 'chosen: none in most loops; a shuffle for each halving of a sum',
   },
   cooperationCost: { label: 'Cooperation step κ', unit: 'iterations', assumed: 0.05, usual: [0.01, 0.2] },
-  flattenedCost: { label: 'One loop over units', unit: 'iterations', assumed: 0.1, usual: [0, 0.43] },
+  flattenedCost: { label: 'Single-loop cost', unit: 'iterations', assumed: 0.1, usual: [0, 0.43] },
   integerShare: {
     label: 'Integer share',
     unit: '',

@@ -72,7 +72,7 @@ const INFO = {
   },
   'memory-contention': {
     label: 'Shared bandwidth',
-    method: 'Cores share the memory bandwidth, as in Langguth’s staircase model on the max-rate curve.',
+    method: 'Cores share a bandwidth that grows with them to a maximum (Langguth’s staircase model).',
     accuracy: null,
   },
 } satisfies Readonly<Record<string, RegimeText>>;

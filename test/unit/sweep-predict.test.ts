@@ -222,7 +222,7 @@ describe('the reconvergence stack', () => {
     expect(text).toMatch(/^The longest unit, 1,000,000 iterations, takes [\d.]+\s[mµ]?s/);
     // With so few units, one long unit is expected, but some launches have none.
     const { predictor: rare } = await predicted(oneDesign({ workload: { lengths, units: 100_000 }, axes }));
-    expect(longestUnitText(explainDesign(rare, 0)!)).toContain('because many launches have no unit of this length');
+    expect(longestUnitText(explainDesign(rare, 0)!)).toContain('because many draws have no unit of this length');
     const { predictor: even } = await predicted(oneDesign());
     expect(explainDesign(even, 0)!.longestUnit).toBeUndefined();
     expect(longestUnitText(explainDesign(even, 0)!)).toBe('');

@@ -111,7 +111,7 @@ export function kernelFields(speak: Term): readonly KernelField[] {
     ),
     field(
       'flattenedCost',
-      'One loop over units',
+      'Single-loop cost',
       'iter.',
       `What a single loop over all units (flattened, or fetching) adds to every iteration, as a fraction of an iteration: finding the end of a unit and, if branches are masked instead of skipped, changing the unit.`,
       { step: 0.01 },
