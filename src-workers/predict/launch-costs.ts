@@ -31,7 +31,7 @@ export function shortestLaunchMs({ launchMicroseconds }: GpuDevice): number {
   return launchMicroseconds === undefined ? LAUNCH_FLOOR_MS : launchMicroseconds * 1e-3;
 }
 
-/** Returns the time of an iteration, with other phases and reconvergence stack, divided by that in the cycle table. */
+/** Returns the factor from the cycle table to the launch, with its other phases and the reconvergence stack. */
 export function computeIterationFactor(candidate: GpuCandidate): number {
   return getPace(candidate).iterationFactor * computeStackFactor(candidate);
 }

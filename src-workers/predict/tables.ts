@@ -74,7 +74,7 @@ export interface Pace {
   readonly aloneCycles: AloneCycles;
   /** Cycles to issue one iteration of a thread group. */
   readonly stepIssueCycles: number;
-  /** Cycles to issue a mean round of a thread group; `null` if there are no phases and no traffic. */
+  /** Cycles to issue a thread group's `MeanRound`; `null` if there are no phases and no traffic. */
   readonly roundIssueCycles: number | null;
   /** Cycles to move the data of a mean round of a thread group. */
   readonly transferCycles: number;
@@ -94,7 +94,7 @@ export interface AloneCycles {
 export interface RoundCost {
   /** > 0. */
   readonly iterations: number;
-  /** Starts of units for which the group waits, > 0. */
+  /** How often the group waits for starts of units, > 0. */
   readonly starts: number;
   readonly step: RoundPart;
   readonly start: RoundPart;
@@ -126,7 +126,7 @@ export interface Paces {
 export interface MeanRound {
   /** > 0. */
   readonly iterations: number;
-  /** Starts of units for which the group waits, > 0; 1 if its lanes start together. */
+  /** How often the group waits for starts of units, > 0; 1 if lanes start together. */
   readonly starts: number;
   readonly units: number;
 }

@@ -22,7 +22,7 @@ export interface TabulatedUnits {
 }
 
 export interface DealtUnits extends TabulatedUnits {
-  /** Blocks at the start whose slots have one more unit; below 1, the share of the first block's slots. */
+  /** Number of first blocks whose slots have one more unit; 0.3 means 30 % of the first block's slots. */
   readonly fullerBlocks: number;
   /** Mean units per slot divided by the units for which the time is computed; 1 up to `COUNTED_UNITS` units. */
   readonly timeScale: number;

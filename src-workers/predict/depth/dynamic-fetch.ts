@@ -14,7 +14,7 @@ import {
 } from './discrete-law.ts';
 
 const FETCH_LATTICE_POINTS = 300;
-/** The rate of starts counts as settled after this many steps. For nearly equal lengths it may settle later. */
+/** The rate of unit starts counts as settled after this many steps, even if nearly equal lengths need more. */
 const LONGEST_TRANSIENT = 4096;
 /** Maximum probability of a part of the law of T, the time when units run out. A part has one law of residual lives. */
 const PART_PROBABILITY = 1 / 6;
@@ -267,8 +267,8 @@ function computeExhaustionTimes(renewals: Renewals, n: number, units: number, ex
 }
 
 /**
- * Moves P(a lane has more than x steps left), x = 0, 1, …, from step `from` to step `to`, whose rate of starts must be
- * known. At step −1, all lanes are idle.
+ * Advances P(a lane has more than x steps left), x = 0, 1, …, from step `from` to `to`. `starts` must be known up to
+ * `to`. At step −1, all lanes are idle.
  */
 function advanceLives(alive: Float64Array, { survival, starts }: Renewals, from: number, to: number): void {
   const passed = to - from;

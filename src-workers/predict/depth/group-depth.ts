@@ -97,7 +97,7 @@ function checkGroup(n: number, balancing: WholeUnitBalancing, unitsPerThread: nu
 interface DepthModel extends StepLaw {
   /** Number of values that the model keeps and does not share with other models. */
   readonly numbers: number;
-  /** For a flattened loop, laws of the iterations of a lane over several rounds, one for each pattern of buckets. */
+  /** For a flattened loop, laws of a lane's iterations over several rounds, one for each `RoundPattern`. */
   readonly laneSums?: LaneLaws;
 }
 

@@ -65,7 +65,7 @@ export function getLaneSums(prepared: PreparedLaw, set: BucketSet, n: number, ro
   );
 }
 
-/** Adds up the rounds, separately for each pattern of buckets. Each round takes as long as the longest of n units. */
+/** Adds up the rounds, separately for each `RoundPattern`. Each round takes as long as the longest of n units. */
 export function addRounds(
   prepared: PreparedLaw,
   { buckets, key }: BucketSet,

@@ -1,8 +1,8 @@
 import { take, type Arena } from './arena.ts';
 
 /**
- * Activity of identical block slots in virtual time, if no new block replaces a block that has ended. Virtual time is
- * divided into cells. Each cell has a record of `CELL_FIELDS` numbers. Probabilities are means over the cell.
+ * Activity of identical block slots in virtual time (iterations), if no new block replaces one that has ended. The time
+ * is divided into cells, with a record of `CELL_FIELDS` numbers each. Probabilities are means over the cell.
  */
 export interface ActivityProfile {
   readonly groupsPerBlock: number;
@@ -31,8 +31,8 @@ export const OWN = 8;
 /** Variance of the number of active groups of a slot whose block is active. */
 export const OWN_VARIANCE = 9;
 /**
- * P(another group of the block has ended | a group is active), 0…1. With q schedulers, the variance of q times one
- * scheduler's active groups exceeds that of all active groups by this times (q − 1) times their mean number.
+ * P(another group of the block has ended | a group is active) = p, 0…1. For w active groups on all q schedulers, of
+ * which wₛ are on one of them: Var(q·wₛ) = Var(w) + p·(q − 1)·E[w].
  */
 export const APART = 10;
 

@@ -370,7 +370,7 @@ function computeAges(
   return ages;
 }
 
-/** Returns the future activity of a slot that has always been refilled, if no block replaces its current one. */
+/** Returns the future activity of a block slot whose block has a random age, if no other block follows it. */
 export function getStationaryProfile(law: BlockLaw): ActivityProfile {
   return (law.stationary ??= makeStationaryProfile(law));
 }
