@@ -13,7 +13,7 @@ export interface ErrorParts {
   readonly widths: readonly number[];
 }
 
-/** Standard deviation of ln(time) between launches of a block size: 80 % err by less than 2.9 % (Hasan, Table 2). */
+/** Standard deviation of ln(time) among grids of a block size: 80 % of ratios err by under 2.9 % (Hasan, Table 2). */
 const LAUNCH_WIDTH = Math.log1p(0.029) / normalQuantile(0.9) / Math.SQRT2;
 
 export interface ErrorPlace {

@@ -146,7 +146,7 @@ const FLOORS = 10;
 
 /**
  * Reduces a measurement until it fits in its time limit: first the repeats, which only affect how certain a median is,
- * then the units while a launch stays long, then the designs. Units also shrink if a design would exceed its own limit.
+ * then the units, down to a shortest launch, then the designs. Units also shrink if a design would exceed its limit.
  */
 export function fittingMeasurement(rounds: readonly ProbeTimes[], asked: AskedMeasurement): FittingMeasurement {
   const { warmUps, timeLimitMs, caseTimeLimitMs, parts, buildsAtOnce } = asked;

@@ -236,8 +236,8 @@ function paddedKernel(matrix: MatrixSummary, cells: number, threads: number, mis
 }
 
 /**
- * Whole thread groups process lines of non-zeros, one per lane. Each lane sums its own values until a row ends in a
- * line. Then a segmented tree adds within rows, and one instruction adds the sums to the result.
+ * A thread group takes one non-zero per lane in each pass. Each lane sums its own values until a row ends in a pass.
+ * Then a segmented tree adds within rows, and one instruction adds the sums to the result.
  */
 function evenKernel(
   matrix: MatrixSummary,
@@ -261,7 +261,7 @@ function evenKernel(
       gathered(matrix, 8, missFraction),
     ],
     unit: format === 'coo' ? { instructions: 0, bytes: 16 } : { ...walk, bytes: 20 },
-    // In COO, one segmented tree adds all rows of a line, so a row has no steps of its own. In CSR, it has.
+    // In COO, one segmented tree adds all rows of a pass, so a row has no steps of its own. In CSR, it has.
     ...(format === 'coo' && { combine: { instructions: 0 } }),
     search: { instructions: 0 },
     carry: { instructions: 15, dependentLoads: 1 },

@@ -42,7 +42,7 @@ export const SPMV_PARAMETERS: Readonly<Record<SpmvParameter, ParameterRule>> = {
   },
   missFraction: {
     label: 'Gathers that miss',
-    meaning: 'fraction of gathers beyond the caches that each need a separate sector from device memory',
+    meaning: 'of the gathers for which no cache has room, the fraction that need a sector of their own',
     unit: '1',
     lower: 0.001,
     upper: 1,

@@ -53,7 +53,7 @@ function* dataPages({ view, column: { codec }, path }: ColumnChunk, values: numb
     const v2 = header.data_page_header_v2;
     const count = (header.dictionary_page_header ?? v1 ?? v2)?.num_values ?? -1;
     if (!(packed > 0 && size >= 0 && size <= MAX_PAGE_BYTES && count >= 0 && count <= most))
-      throw new Error(`a page of ${count} values and ${size} bytes`);
+      throw new Error(`a page claims ${count} values in ${size} bytes`);
     if (header.type === 'DICTIONARY_PAGE') continue;
     seen += count;
     const ofLists = v2?.repetition_levels_byte_length ?? 0;

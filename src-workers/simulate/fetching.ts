@@ -30,9 +30,9 @@ export interface FetchedWork {
 }
 
 /**
- * If units are draws, a multiprocessor may run ahead of the others while the queue holds FAR_UNITS times the units of
- * the first fetches, and KNOWN_UNITS times as many have been fetched. At that speed, the queue loses AHEAD_SHARE of its
- * units meanwhile, so it does not become empty.
+ * If units are draws, and F units were fetched at the start, a multiprocessor may run ahead of the others once
+ * KNOWN_UNITS·F are fetched, while more than FAR_UNITS·F are left. At the speed so far, AHEAD_SHARE of these units is
+ * fetched meanwhile, so the queue does not become empty.
  */
 const FAR_UNITS = 8;
 const KNOWN_UNITS = 4;

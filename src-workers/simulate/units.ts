@@ -25,7 +25,7 @@ import { indexSampler, type BlockSource } from './samplers.ts';
 
 export interface WorkloadLaunch extends Dealing {
   readonly law: LengthLaw;
-  /** The lengths of the workload in its order, repeated. If omitted, units are independent draws from the law. */
+  /** Lengths of the workload in its order, repeated for more units. If omitted, units are independent draws. */
   readonly given?: CompactNumbers | null;
   /** The units of `dynamic-fetch` are not dealt (see `prepareFetchingDevice`). */
   readonly balancing: Exclude<LockstepBalancing, { kind: 'dynamic-fetch' }>;

@@ -71,7 +71,7 @@ export interface ClassShares {
   readonly threeRegisterShare?: number;
 }
 
-/** @returns results per cycle of a multiprocessor, set by the scarcest class; without fractions the FP32 lanes */
+/** @returns results per cycle of a multiprocessor, set by the scarcest class; `fp32` if no shares are given */
 export function mixedLanes(
   device: GpuDevice,
   { integerShare = 0, fp64Share = 0, specialShare = 0, threeRegisterShare = 0 }: ClassShares,

@@ -43,7 +43,7 @@ export function binomialLaw(trials: number, p: number): Result<LengthLaw> {
   });
 }
 
-/** Tries up to the first success, 1, 2, … Fails unless 0 < p ≤ 1 and 1e-15 ≤ truncation ≤ 0.5. */
+/** Trials to the first success: 1, 2, … Fails unless 0 < p ≤ 1 and 1e-15 ≤ truncation ≤ 0.5. */
 export function geometricLaw(p: number, truncation = DEFAULT_TRUNCATION): Result<LengthLaw> {
   const label = `geometric(${p})`;
   if (!(p > 0 && p <= 1)) return mustBe(label, 'p', p, 'a probability above 0, up to 1');
