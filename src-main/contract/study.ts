@@ -399,7 +399,7 @@ export const studyFileSchema = v.strictObject({
     [],
   ),
   pipeline: optional(
-    v.record(text(200), pipelineSchema, 'must be an object that gives ids of devices their pipeline parameters'),
+    v.record(text(200), pipelineSchema, 'must be an object of pipeline parameters by device id'),
     'Measured pipeline parameters by device id; they replace the ones derived from the device',
     {},
   ),

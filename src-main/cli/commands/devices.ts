@@ -22,7 +22,7 @@ export function addDevices(program: Command, { terminal, places, withEngine, wit
         const known = await call(engine, 'devices.get', { ids: [id] });
         const list = await call(engine, 'devices.list', {});
         const measured = await call(engine, 'evidence.devices', {});
-        // Devices of the list also say whether they are the user's own. Parts of devices are not in the list.
+        // The list also says which devices are the user's own, but it has no parts (`ID:66`).
         const device = list.find((entry) => entry.id === id) ?? known[0];
         const estimates = Object.keys(device).filter((field) => isEstimate(device, field));
         terminal.json({ ...device, estimates, evidence: measured[id] ?? null });

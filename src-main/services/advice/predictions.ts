@@ -203,7 +203,7 @@ export function createPredictions(pool: Pool): Predictions {
           return { device, part, leading, isNeeded: leading > 0 || remembered.size === 0 };
         });
       });
-      // Jobs with remembered designs come first, as do jobs of devices that have none, to find a valid design soon.
+      // To find a valid design soon, jobs with remembered designs come first, or all jobs of a device without any.
       jobs.sort((a, b) => Number(b.isNeeded) - Number(a.isNeeded));
       const asked = jobs.map(({ device, ...rest }) => ({
         plan: device.plan,

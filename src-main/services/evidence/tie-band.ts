@@ -96,8 +96,8 @@ const wider = (one: TieBand, other: TieBand): TieBand => (other.fraction > one.f
 /**
  * Returns the fraction by which two predicted times of a device must differ for measurements to confirm their order:
  * `tieBand(device)` for designs that differ only in shape, `tieBand(device, 'padded', 'even-share')` for designs that
- * take their work in these ways. If a band was not measured on its chip, it comes from other devices (`source` is
- * null). Between kinds, it is then at least as wide as the device's band of shapes.
+ * take their work in these ways. If it was not measured on the device's chip, it comes from other devices (`source` is
+ * null), and the second is then at least as wide as the first.
  */
 export function tieBand(
   device: Device,
@@ -114,7 +114,7 @@ function findBand(device: Device, kinds: readonly [] | readonly [ImplementationK
     const between = chip && measuredBand([chip.id], kinds, `${pairText(kinds)} on ${chip.name}`);
     return between ?? wider(takenBandOfKinds(kinds), tieBand(device));
   }
-  return (chip && measuredBand([chip.id], [], `shapes of a kernel on ${chip.name}`)) ?? TAKEN.shapes;
+  return (chip && measuredBand([chip.id], [], `blocks and grids on ${chip.name}`)) ?? TAKEN.shapes;
 }
 
 export function tieBandOfDevices(one: Device, other: Device): TieBand {
