@@ -36,7 +36,7 @@ export function sliceChart(
   const best = Math.min(...finite);
   const here = all[at];
   const named = areNames(values);
-  // The line over numbers is clipped, because a very slow end would flatten the rest. Dots over names need no limit.
+  // On a numeric axis, the line is clipped, as a very slow end would flatten the rest. Dots at names need no limit.
   const limit = named ? Infinity : Math.max(best * CLIP, Number.isFinite(here) ? here : 0);
   const cut = finite.filter((value) => value > limit).length;
   const baseline = baselineMs !== null && baselineMs > 0 && baselineMs < limit ? baselineMs : null;

@@ -13,10 +13,10 @@ export interface CoarseFirstCalls<In, Out> {
 }
 
 /**
- * Follows an input that may change with every frame. While it changes, one glance at a time runs, for the newest input.
- * If the input has not changed during a glance, a coarse answer follows, which is better and has the small maps. At
- * rest, exact answers follow: first for the designs that could be the fastest, then for all. Answers for older inputs
- * are dropped, except glances, which keep the picture moving. A call may cancel an earlier one, which then fails.
+ * Follows an input that may change with every frame. While it changes, one glance (see `Look`) at a time runs, for the
+ * newest input. If the input did not change meanwhile, a coarse answer follows, which is better and has the thumbnails.
+ * At rest, exact answers follow: first for the designs that could be the fastest, then for all. Answers for older
+ * inputs are dropped, except glances, which keep the picture moving. A call may cancel an earlier call, which fails.
  */
 export class CoarseFirst<In, Out> {
   readonly #calls: CoarseFirstCalls<In, Out>;
