@@ -73,18 +73,18 @@ function makeRound(candidate: GpuCandidate, loop: LoopForm, rounds: number): Omi
   }
   const isOrdered = balancing.kind === 'window-sort' || balancing.kind === 'full-sort';
   const poolGroups = balancing.kind === 'dynamic-fetch' ? FETCHING_GROUPS : 1;
-  const ofWhole = (each: number): Omit<MeanRound, 'units'> => {
+  const makeOf = (each: number): Omit<MeanRound, 'units'> => {
     const depth = makeGroupDepthLaw(plan.law, n, balancing, loop, each, { setupIterations: 0, poolGroups });
     const plain = depth.meanDepth / each;
     if (loop === 'nested') return { iterations: plain, starts: 1 };
     const withStarts = makeGroupDepthLaw(plan.law, n, balancing, loop, each, { setupIterations: 1, poolGroups });
     return { iterations: plain, starts: Math.max(1, (withStarts.meanDepth - depth.meanDepth) / each) };
   };
-  if (isOrdered) return ofWhole(1);
+  if (isOrdered) return makeOf(1);
   const fewer = Math.floor(rounds);
-  if (fewer === rounds || balancing.kind === 'dynamic-fetch') return ofWhole(rounds);
+  if (fewer === rounds || balancing.kind === 'dynamic-fetch') return makeOf(rounds);
   // Some slots have one unit more. The means are weighted by the units in the groups of such slots.
-  const [low, high] = [ofWhole(fewer), ofWhole(fewer + 1)];
+  const [low, high] = [makeOf(fewer), makeOf(fewer + 1)];
   const share = ((rounds - fewer) * (fewer + 1)) / rounds;
   const mix = (a: number, b: number): number => (1 - share) * a + share * b;
   return { iterations: mix(low.iterations, high.iterations), starts: mix(low.starts, high.starts) };
