@@ -112,14 +112,13 @@ describe.skipIf(lacks('python3'))('lockstep.py', () => {
   it('returns the recommendation of the command line', async () => {
     type Answer = Fields & Readonly<Record<'robust' | 'point', Fields> & Record<'designs' | 'worthKnowing', Fields[]>>;
     const { elapsedMs: _, rank: __, ...answer } = await json<Answer>('recommend', at('study.json'));
-    const { design, implementationKind: kind, hasEvidence, robust, point, ...others } = answer;
-    const { designs, unknown, worthKnowing, separation, ...rest } = others;
-    expect(said.recommend).toMatchObject({ ...rest, row: { design, kind, hasEvidence } });
+    const { design, implementationKind: kind, hasEvidence, robust, point } = answer;
+    const { designs, unknown, worthKnowing, separation } = answer;
+    expect(said.recommend).toMatchObject({ ...answer, row: { design, kind, hasEvidence } });
     const indexOf = ({ designIndex }: Fields) => ({ designIndex });
     const gains = worthKnowing.map(({ gain }) => ({ gain }));
     const uncertainty = { unknown, separation, robust: indexOf(robust), designs: designs.map(indexOf) };
     expect(said.recommend.uncertainty).toMatchObject({ ...uncertainty, worthKnowing: gains });
-    expect(said.recommend).toMatchObject(answer);
     expect(said.ofRun).toMatchObject(indexOf(point));
     expect(said.plainOfStudy).toMatchObject({ ...indexOf(point), design: point['design'] });
     for (const plain of [said.ofRun, said.plainOfStudy])

@@ -42,10 +42,7 @@ function uncappedStudy(): StudyFile {
 
 const sweep = async (engine: Engine, study = uncappedStudy()): Promise<number> => (await sweepOf(engine, study)).id;
 
-/**
- * The database `seed` has a sweep of the uncapped study. `engine` works on a copy, is shared by tests, and knows the
- * device of its target.
- */
+/** `seed` has a sweep of the uncapped study. `engine` works on a copy that tests share, and knows its device. */
 const seed = temporaryFile();
 let engine: Engine;
 const runId = 1;
@@ -314,32 +311,23 @@ describe('a target that cannot run all of a sweep', () => {
     expect(ofCpu).toEqual({ designs: able, leftOut });
   });
 
-  it('may be any CUDA device if a bundle is packed', async () => {
-    const engine = await engineOn();
-    const deviceId = 'amd-mi250x-gcd';
-    const axes = { ...smallStudy().axes, threadsPerUnit: [16, 32, 64] };
-    const runId = await sweep(engine, smallStudy({ devices: [deviceId], axes }));
-    fake(NARROW);
-    const all = await ranked(engine, runId, { deviceId });
-    const able = await ranked(engine, runId, { deviceId, threadsPerUnit: [16, 32] });
-    const limits = [{ quantity: 'threadsPerUnit', atMost: 32 }];
-    const leftOut = { designs: all.length, runnable: able.length, limits };
-    expect(await call(engine, 'bench.bundle', { ...BUNDLE, runId, count: 5 })).toMatchObject({ cases: 5, leftOut });
-    const named = { ...BUNDLE, runId, choose: 'named', designs: [able[0]] };
-    expect(await call(engine, 'bench.bundle', named)).toMatchObject({ leftOut: null });
-  });
-
   it.each([
-    ['amd-mi250x-gcd', 64],
-    ['amd-rx-7900-xtx', 32],
-  ])('has at most the lanes of a thread group for each unit in a bundle for HIP: %s', async (deviceId, lanes) => {
+    ['CUDA', 'amd-mi250x-gcd', 32],
+    ['HIP', 'amd-mi250x-gcd', 64],
+    ['HIP', 'amd-rx-7900-xtx', 32],
+  ])('of a bundle may be any device, whose thread groups have enough lanes: %s, %s', async (to, deviceId, lanes) => {
     const engine = await engineOn();
     const axes = { ...smallStudy().axes, threadsPerUnit: [32, 64, 128], blockThreads: [128], registerCap: [null] };
     const runId = await sweep(engine, smallStudy({ devices: [deviceId], axes }));
+    fake(NARROW);
+    const { length } = await ranked(engine, runId, { deviceId });
+    const able = await ranked(engine, runId, { deviceId, threadsPerUnit: [32, lanes] });
     const limits = [{ quantity: 'threadsPerUnit', atMost: lanes }];
-    const runnable = (await ranked(engine, runId, { deviceId, threadsPerUnit: [32, lanes] })).length;
-    const packed = await call(engine, 'bench.bundle', { ...BUNDLE, runId, hip: true, count: 99 });
-    expect(packed).toMatchObject({ cases: runnable, leftOut: { runnable, limits } });
+    const leftOut = { designs: length, runnable: able.length, limits };
+    const packed = (more: object) => call(engine, 'bench.bundle', { ...BUNDLE, runId, hip: to === 'HIP', ...more });
+    expect(await packed({ count: 99 })).toMatchObject({ cases: able.length, leftOut });
+    expect(await packed({ count: 2 })).toMatchObject({ cases: 2, leftOut });
+    expect(await packed({ choose: 'named', designs: [able[0]] })).toMatchObject({ leftOut: null });
   });
 });
 
@@ -353,8 +341,7 @@ describe('predictions beside measurements', () => {
     const run = await measure(engine, runId, { choose: 'spread', count: 12 });
     const found = await call(engine, 'bench.compare', { id: run.id });
     expect(found).toMatchObject({ runId: run.id, sourceRunId: runId, deviceId: DEVICE, measuredOn: 'Fake device', basis: 'prediction' }); // prettier-ignore
-    // The times are three times the predictions, and the median of the repeats is 0.4 % higher. Neither includes the
-    // time of balancing.
+    // The times are three times the predictions, the median of repeats 0.4 % more, without the time of balancing.
     expect(found.designs.length).toBeGreaterThanOrEqual(11);
     expect(found.scale).toBeGreaterThan(3);
     expect(found.scale).toBeLessThan(3.02);
@@ -614,8 +601,7 @@ describe('a probe before measuring', () => {
     expect(found.request).toMatchObject({ repeats: 7, part, probe: { ofRepeats: 15, estimateMs, fullMs } });
     const warning = /^Measured on [\d,]+ of 100,000 units, because all would take about \d+ (s|min)\./;
     expect(found.warnings[0]).toMatch(warning);
-    // The predictions are for the measured number of units, because less work takes less time. The comparison uses
-    // these predictions.
+    // The comparison uses predictions for the measured number of units, because less work takes less time.
     const compared = await call(engine, 'bench.compare', { id: run.id });
     const page = await call(engine, 'ranking.page', { runId, filter: { deviceId: DEVICE }, limit: 100 });
     const view = unwrap(await engine.context.views.open(runId));
@@ -646,8 +632,7 @@ describe('a probe before measuring', () => {
     expect(isReduced(request)).toBe(true);
     const warning = 'Measured 3 of the 5 chosen designs (spread evenly over them), because all would take about 20 s.';
     expect(warnings[0]).toBe(warning);
-    // If only a part of the units is measured, the designs are spread over those that have enough units for their
-    // blocks.
+    // If a part of the units is measured, the designs are spread over those with enough units for their blocks.
     const ofPart = { count: 40, units: 6000 };
     const fitting = await detail(engine, (await measure(engine, runId, ofPart)).id);
     const spread = await detail(engine, (await measure(engine, runId, { ...ofPart, spreadDesigns: 3 })).id);

@@ -19,12 +19,8 @@ const AXES: StudyFile['axes'] = {
 };
 
 async function example(axes: StudyFile['axes'] = AXES) {
-  const plan = await planOf(
-    oneDesign({
-      axes,
-      kernel: { name: 'k', registersPerThread: 80, instructionsPerIteration: 40, serialFraction: 0.05 },
-    }),
-  );
+  const kernel = { name: 'k', registersPerThread: 80, instructionsPerIteration: 40, serialFraction: 0.05 };
+  const plan = await planOf(oneDesign({ axes, kernel }));
   const predictor = createPredictor(plan);
   const size = spaceSize(plan.axes);
   const ties = tieTable(plan.axes, () => AGREEMENT_FRACTION);

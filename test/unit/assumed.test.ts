@@ -59,10 +59,8 @@ it('the range of an assumed input is that of its law, around the value of the st
 
 it('the source of an input that no field states is also the study, if the study gives its law', () => {
   const unmeasured = { ...a100, achievedBandwidthFraction: undefined };
-  const own = read(
-    { ...little, bytesPerIteration: 8 },
-    { assumed: { 'device.achievedBandwidthFraction': [0.7, 0.8] } },
-  );
+  const assumed = { 'device.achievedBandwidthFraction': [0.7, 0.8] };
+  const own = read({ ...little, bytesPerIteration: 8 }, { assumed });
   const facts = listInputs(own, unwrap(studyAxes(own, [unmeasured])), unmeasured);
   const bandwidth = facts.find(({ field }) => field === 'device.achievedBandwidthFraction');
   expect(bandwidth).toMatchObject({ usual: [0.7, 0.8], note: 'the study' });
@@ -126,11 +124,8 @@ describe('a study with the middle of each assumed input', () => {
     const written = read({ ...little, bytesPerIteration: 0, serialFraction: 0 });
     expect(written.kernel.origins).toMatchObject({ bytesPerIteration: 'given', cooperationCost: 'assumed' });
     const { kernel } = atMiddle(written, [a100]);
-    expect(kernel).toMatchObject({
-      bytesPerIteration: 0,
-      serialFraction: 0,
-      cooperationCost: middle('cooperationCost'),
-    });
+    const cooperationCost = middle('cooperationCost');
+    expect(kernel).toMatchObject({ bytesPerIteration: 0, serialFraction: 0, cooperationCost });
     // A study that states the serial fraction implies that iterations are split.
     expect(kernel.sharing).toBeUndefined();
     const { origins: _origins, ...earlier } = written.kernel;

@@ -96,10 +96,9 @@ describe('a comparison', () => {
     expect(reasons[3]).toMatch(/^.+ spends 6\.000\sms more on .*, which cancels 6.0 × the difference\.$/);
     // A negative part is not a time that a device spends.
     const negative = [at(10, { idealWork: 12, lastWave: -2 }), at(20, { idealWork: 25, lastWave: -5 })];
-    expect(comparisonReasons(negative)[1]).toMatch(
-      /^.+ spends 10\.00\sms less on issuing the work itself: 100 % of the/,
-    );
-    expect(comparisonReasons(negative).join(' ')).not.toContain('without blocks');
+    const [, issued, ...others] = comparisonReasons(negative);
+    expect(issued).toMatch(/^.+ spends 10\.00\sms less on issuing the work itself: 100 % of the/);
+    expect([issued, ...others].join(' ')).not.toContain('without blocks');
   });
 });
 

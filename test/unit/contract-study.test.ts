@@ -110,8 +110,7 @@ describe('text that is not a study', () => {
     if (pipeline.ok) expect(Object.keys(pipeline.value.pipeline)).toEqual([]);
   });
 
-  it('survives deep nesting', () => {
-    expect(textMessage(`{"axes": ${'['.repeat(200_000)}${']'.repeat(200_000)}}`).length).toBeLessThan(1000);
+  it('is shown with its first brackets only if it is nested deeply', () => {
     const most = `${'['.repeat(99)}${']'.repeat(99)}`;
     expect(textMessage(`{"name": ${most}}`)).toMatch(/name must be text .*, not \[{79}…/);
   });

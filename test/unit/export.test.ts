@@ -158,13 +158,10 @@ describe('a report', () => {
     const { rows } = await bench.call('ranking.page', { runId: plain, limit: 1 });
     const breakdown = await bench.call('design.explain', { runId: plain, designIndex: rows[0].designIndex });
     const { timeMs, parts: own } = breakdown;
-    const changed = {
-      ...breakdown,
-      parts: { ...own, idealWork: own.idealWork + timeMs, lastWave: own.lastWave - timeMs },
-    };
-    const facts = { breakdown: changed, rows, devices: [], assumed: [], implementations: [] };
-    const { parts } = reportTables(facts as unknown as ReportFacts);
-    const shares = parts.rows.map(([, , share]) => parseFloat(share));
+    const parts = { ...own, idealWork: own.idealWork + timeMs, lastWave: own.lastWave - timeMs };
+    const facts = { breakdown: { ...breakdown, parts }, rows, devices: [], assumed: [], implementations: [] };
+    const table = reportTables(facts as unknown as ReportFacts).parts;
+    const shares = table.rows.map(([, , share]) => parseFloat(share));
     expect(shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(100, 0);
   });
 

@@ -99,12 +99,8 @@ it('a rectangle on the map becomes a part of the filter for each axis except the
 
 describe('the values of a grid', () => {
   /** Makes a grid from functions of the place. NaN is the time of an invalid design. */
-  function grid(
-    nx: number,
-    ny: number,
-    time: (i: number, j: number) => number,
-    waves: (j: number) => number = () => 1,
-  ) {
+  type At = (i: number, j: number) => number;
+  function grid(nx: number, ny: number, time: At, waves: (j: number) => number = () => 1) {
     const cells = Array.from({ length: nx * ny }, (_, at) => [at % nx, Math.floor(at / nx)] as const);
     const timeMs = Float64Array.from(cells, ([i, j]) => time(i, j));
     return {
@@ -232,14 +228,8 @@ describe('parallel coordinates', () => {
 });
 
 it('slices are ascending if their values are numbers, and keep the design marked', () => {
-  const timeMs = Float64Array.of(1, 2, 3);
-  const slice = {
-    axis: 'registerCap',
-    values: ['none', '64', '48'],
-    timeMs,
-    designIndex: Float64Array.of(5, 6, 7),
-    at: 1,
-  };
+  const [timeMs, designIndex] = [Float64Array.of(1, 2, 3), Float64Array.of(5, 6, 7)];
+  const slice = { axis: 'registerCap', values: ['none', '64', '48'], timeMs, designIndex, at: 1 };
   expect(prepareSlices([slice], ['registerCap'], (axis) => axis)[0]).toEqual({
     ...slice,
     title: 'registerCap',

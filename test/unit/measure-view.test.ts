@@ -413,13 +413,8 @@ it('figures are shown in one strip, and in one sentence, and those of two design
   expect(comparisonVerdict(lucky)).toMatch(/first choice .*about 1 measurement\.$/);
   // If three designs share the best prediction, the figures of the first choice are means over them.
   const best = Math.min(...comparison.designs.map(({ predictedMs }) => predictedMs));
-  const tied = {
-    ...lucky,
-    designs: comparison.designs.map((one) => ({
-      ...one,
-      predictedMs: one.predictedRank <= 3 ? best : one.predictedMs,
-    })),
-  };
+  const designs = comparison.designs.map((one) => (one.predictedRank <= 3 ? { ...one, predictedMs: best } : one));
+  const tied = { ...lucky, designs };
   expect(comparisonStats(tied)[4]).toMatchObject({ label: 'mean of 3 first choices', hint: /^Mean .* 3 designs/ });
   expect(comparisonStats(tied).at(-1)!.hint).toMatch(/to match one of the model’s 3 tied first choices$/);
   expect(comparisonVerdict(tied)).toMatch(/^Measuring one of the model’s 3 tied first choices /);

@@ -191,12 +191,8 @@ describe('columns', () => {
 
 describe('parts of a time', () => {
   const { BREAKDOWN_PARTS } = breakdown;
-  const achieved: breakdown.Achieved = {
-    issueFraction: 0.6,
-    bandwidthGbS: null,
-    bandwidthFraction: null,
-    limit: 'issue',
-  };
+  const NO_BYTES = { bandwidthGbS: null, bandwidthFraction: null };
+  const achieved: breakdown.Achieved = { issueFraction: 0.6, ...NO_BYTES, limit: 'issue' };
   const made = (timeMs: number, parts: object): breakdown.Breakdown =>
     ({ regime: regimeInfo('one-wave'), achieved, timeMs, parts }) as breakdown.Breakdown;
 

@@ -62,16 +62,13 @@ describe('implementations in the editor', () => {
       const open = { ...instructions, kernel: { ...two.kernel, chainInstructions: undefined, origins: {} }, assumed };
       const predicted = atMiddle(open, [device]);
       for (const at of [null, 1]) {
-        const shown = withAssumedChain(open, edit.kernelAt(open, at));
-        expect(shown.chainInstructions).toBeNear(edit.kernelAt(predicted, at).chainInstructions!, 1e-9);
-        expect(kernelOrigin(shown, 'chainInstructions')).toBe('assumed');
+        const { chainInstructions, origins } = withAssumedChain(open, edit.kernelAt(open, at));
+        expect(chainInstructions).toBeNear(edit.kernelAt(predicted, at).chainInstructions!, 1e-9);
+        expect(origins?.chainInstructions).toBe('assumed');
         const known = edit.withOrigin(open, 'chainInstructions', 'given', at);
-        expect(edit.kernelAt(known, at).chainInstructions).toBe(shown.chainInstructions);
+        expect(edit.kernelAt(known, at).chainInstructions).toBe(chainInstructions);
         const again = edit.withAssumed(edit.withNumber(open, 'chainInstructions', 7, at), 'chainInstructions', at);
-        expect(withAssumedChain(again, edit.kernelAt(again, at))).toMatchObject({
-          chainInstructions: shown.chainInstructions,
-          origins: { chainInstructions: 'assumed' },
-        });
+        expect(withAssumedChain(again, edit.kernelAt(again, at))).toMatchObject({ chainInstructions, origins });
       }
     }
   });
