@@ -26,10 +26,7 @@ export async function captured(
 
 export const lockstep = (...args: readonly string[]): Promise<Outcome> => captured((terminal) => main(args, terminal));
 
-/**
- * Lets all commands of a file on a database use one engine, which the first of them opens. Opening an engine takes most
- * of the time of a short command.
- */
+/** Lets all commands of a file on a database use one engine, because opening one takes most of a short command. */
 export function shareEngine(databaseFile: () => string, more: Partial<EngineOptions> = {}): void {
   const { openEngine } = engines;
   let shared: ReturnType<typeof openEngine> | undefined;

@@ -46,10 +46,7 @@ function npmTool(name, file) {
   return existsSync(path) ? dirname(path) : null;
 }
 
-/**
- * Returns the path of the Chromium of `npx playwright install chromium`. Returns null if it does not start, for example
- * because libraries are missing.
- */
+/** Returns the path of the Chromium of `npx playwright install chromium`, or null if it does not start. */
 function chromiumOfPlaywright() {
   const { chromium } = createRequire(import.meta.url)('playwright-core');
   const file = chromium.executablePath();

@@ -9,13 +9,11 @@ import { FailureError, unwrap } from '../../src-workers/domain/result.ts';
 import { inFolder } from '../db/sample.ts';
 import { say } from './report.ts';
 
-/*
- * `npm run bench -- advice [EXAMPLE …]` measures the answers of the Study view after an edit, for each field of every
- * example study over all its devices. Three times are measured from the edit on: to the first answer (a glance), to the
- * exact answer, and to the answer with the least expected regret. The CPU time of all processors stands beside each
- * elapsed time, because other programs affect it less. On two idle cores, the elapsed time is between half of the CPU
- * time and all of it. `--fields A,B` restricts the fields. `--worst N` lists the N slowest.
- */
+// `npm run bench -- advice [EXAMPLE …]` measures the answers of the Study view after an edit, for each field of every
+// example study over all its devices. Three times are measured from the edit on: to the first answer (a glance), to the
+// exact answer, and to the answer with the least expected regret. The CPU time of all processors stands beside each
+// elapsed time, because other programs affect it less. On two idle cores, the elapsed time is between half of the CPU
+// time and all of it. `--fields A,B` restricts the fields. `--worst N` lists the N slowest.
 const ROOT = join(import.meta.dirname, '../..');
 const EXAMPLES = join(ROOT, 'db/examples');
 const NAMES = readdirSync(EXAMPLES).flatMap((file) => /^(.*)\.json$/.exec(file)?.[1] ?? []);

@@ -101,10 +101,7 @@ function randomLaw(random: Random): LengthLaw {
 
 const MULTIPROCESSORS = [8, 16, 20, 46, 80, 108, 132];
 
-/**
- * Draws a design from the whole space for which the composite model is meant. A quarter of the grids fill less than one
- * wave.
- */
+/** Draws a design from the composite model's whole space. A quarter of the grids fill less than one wave. */
 export function randomDesign(random: Random, maxGroupEnds = 2e6): RandomDesign {
   for (;;) {
     const law = randomLaw(random);

@@ -23,10 +23,7 @@ export function measuredTimes(matrices: readonly MatrixSummary[], column: Float6
 
 export const outside = (times: MeasuredTimes, fold: number): MeasuredTimes => pick(times, outsideFold(times, fold));
 
-/**
- * Number of matrices for a fit, spread over the whole list. A few parameters need no more, and each matrix costs a
- * prediction.
- */
+/** Number of matrices for a fit, spread over the list. A few parameters need no more, and each costs a prediction. */
 const FITTED_MATRICES = 160;
 /** Step of the numerical derivatives, in units of ln. It exceeds the steps to which predictions round their laws. */
 const STEP = 0.05;
@@ -42,10 +39,7 @@ interface Linearised {
   readonly slopes: readonly Float64Array[];
 }
 
-/**
- * Fits the parameters of an implementation to the logarithms of measured times, robustly and within their ranges, by
- * damped Gauss–Newton steps.
- */
+/** Fits parameters to logarithms of measured times, robustly and within their ranges, by damped Gauss–Newton steps. */
 class Fit {
   readonly values: number[];
   private readonly device: GpuDevice;
@@ -114,10 +108,7 @@ function cost(residuals: Float64Array): number {
   }, 0);
 }
 
-/**
- * Returns the weighted normal equations. The addition to the diagonal keeps a parameter in place if the times do not
- * determine it.
- */
+/** Returns the weighted normal equations. What is added to the diagonal keeps undetermined parameters in place. */
 function normal({ residuals, slopes }: Linearised): { readonly matrix: number[][]; readonly right: number[] } {
   const sum = (of: (i: number) => number): number => {
     let total = 0;
@@ -170,8 +161,7 @@ export function fitFolds(
   const { fit: all, end } = fitFrom(implementation, device, sample);
   const errors = errorsOf(end);
   const folds = Array.from({ length: FOLDS }, (_, fold) => {
-    // The fit without a fold starts at the fit to all matrices. Two steps are enough to remove the influence of the
-    // fold.
+    // The fit without a fold starts at the fit to all matrices. Two steps suffice to remove the influence of the fold.
     const kept = outsideFold(sample, fold);
     const part = new Fit(device, implementation, pick(sample, kept), all.values.map(Math.exp));
     part.descend(2, {

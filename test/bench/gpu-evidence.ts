@@ -24,19 +24,17 @@ import { readCsr } from '../../src-workers/parse/csr.ts';
 import { call as callEngine } from '../unit/engine-calls.ts';
 import { say } from './report.ts';
 
-/*
- * `npm run gpu-evidence -- --out DIR` collects in one command the evidence from a GPU that is available for twenty
- * minutes. Each step has a share of the remaining time. Compiling and probing do not count, because nvcc took longer
- * than some shares on an H100 machine. If a step fails or exceeds its time, this is reported and the other steps
- * continue.
- * The same command continues where it stopped: `DIR/state.json` lists the runs, and measured cases are not repeated.
- * In the end, DIR contains
- *
- *   summary.json        the results with figures
- *   records/STEP.json   every case with all repeats, device, clocks
- *   spmv.csv            times of the kernels by matrix, for `lockstep evidence loops --data DIR/spmv.csv`
- *   lockstep.db         all of it as runs: lockstep runs list --db DIR/lockstep.db
- */
+// `npm run gpu-evidence -- --out DIR` collects in one command the evidence from a GPU that is available for twenty
+// minutes. Each step has a share of the remaining time. Compiling and probing do not count, because nvcc took longer
+// than some shares on an H100 machine. If a step fails or exceeds its time, this is reported and the other steps
+// continue.
+// The same command continues where it stopped: `DIR/state.json` lists the runs, and measured cases are not repeated.
+// In the end, DIR contains
+//
+//   summary.json        the results with figures
+//   records/STEP.json   every case with all repeats, device, clocks
+//   spmv.csv            times of the kernels by matrix, for `lockstep evidence loops --data DIR/spmv.csv`
+//   lockstep.db         all of it as runs: lockstep runs list --db DIR/lockstep.db
 const ROOT = join(import.meta.dirname, '../..');
 const EXAMPLES = join(ROOT, 'db/examples');
 
@@ -175,10 +173,7 @@ async function ran(key: string, start: () => Promise<{ readonly runId: number }>
 type Start = Omit<ProcedureInput<'bench.start'>, 'target'>;
 const { repeats, warmUps } = SIZES;
 
-/**
- * Measures the designs of a request and saves the record. If `fit` is not 0, a probe first reduces the request so that
- * it takes at most this fraction of the remaining time.
- */
+/** Measures a request's designs and saves the record. If `fit` is not 0, a probe reduces it to this share of time. */
 async function measured(key: string, input: Start, fit = 0): Promise<MeasuringDetail> {
   const asked = { target: options.target, repeats, warmUps, ...input };
   const runId = await ran(key, async () => {
@@ -339,10 +334,7 @@ async function inspectedStudy(study: StudyFile, columns: number): Promise<StudyF
   );
 }
 
-/**
- * Measures every SpMV kernel and mapping on every matrix. Each result is checked against the product in double
- * precision.
- */
+/** Measures every SpMV kernel and mapping on every matrix. Results are checked against the product in FP64. */
 async function spmvKernels() {
   const figures: Record<string, unknown> = {};
   const source = join(EXAMPLES, 'kernels/spmv');
@@ -456,8 +448,7 @@ for (const [at, step] of STEPS.entries()) {
   const shares = STEPS.slice(at)
     .filter(isLeft)
     .reduce((sum, one) => sum + one.share, 0);
-  // The remaining time is divided anew among the remaining steps. Earlier steps may have left time, or have compiled
-  // for long.
+  // The remaining time is divided anew. Earlier steps may have left time, or have compiled for long.
   deadline = began + Math.max(0, endMs - began) * (share / shares);
   preparingMs = 0;
   problems = [];

@@ -13,10 +13,7 @@ import { sortedQuantile } from '../../src-workers/numeric/statistics.ts';
 
 const [folder] = process.argv.slice(2);
 
-/**
- * Largest number of kernels of one file. Only loops whose end depends on data count, and each name counts once. The
- * variants in a file are similar, so a few of them are enough.
- */
+/** Largest number of kernels of one file, whose variants are similar. Only loops whose end depends on data count. */
 const MAX_OF_FILE = 3;
 const found: Inspection[] = [];
 let files = 0;

@@ -48,10 +48,7 @@ export function measuredRows([name, column]: (typeof MEASURED)[number]): readonl
   return all.filter((row) => row.time_ms !== '' && (column === null || row.device === column));
 }
 
-/**
- * Predicts the times of designs in ms. Each thread computes a tile. A design that the predicted kernel cannot run gets
- * twice the longest time.
- */
+/** Predicts the times of designs in ms. A design that the predicted kernel cannot run gets twice the longest time. */
 export function tiledTimes(name: string, rows: readonly Row[], kernel: TiledKernel, device: GpuDevice): Float64Array {
   const product = (row: Row, key: RegExp): number =>
     Object.keys(row).reduce((value, each) => (key.test(each) ? value * Number(row[each]) : value), 1);

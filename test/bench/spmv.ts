@@ -11,12 +11,10 @@ import { inFolder } from '../db/sample.ts';
 import { lacks, TOOLS } from '../tools.mjs';
 import { say } from './report.ts';
 
-/*
- * `npm run bench -- spmv` measures the SpMV kernels of the examples on the software adapter, on every matrix of the
- * repository, and compares them with the predictions of the example's study. It writes the record in
- * test/data/measured. `node test/bench/spmv.ts --fit` fits the kernels' figures of that study to random matrices, which
- * the comparison does not use, and prints them. Run it on an idle machine.
- */
+// `npm run bench -- spmv` measures the SpMV kernels of the examples on the software adapter, on every matrix of the
+// repository, and compares them with the predictions of the example's study. It writes the record in
+// test/data/measured. `node test/bench/spmv.ts --fit` fits the kernels' figures of that study to random matrices, which
+// the comparison does not use, and prints them. Run it on an idle machine.
 const ROOT = join(import.meta.dirname, '../..');
 const EFFORT = { designs: 6, rounds: 10 };
 const MIN_SPEARMAN = 0.9;

@@ -19,10 +19,7 @@ const writeCells = (what: string, [target, median, ratio]: readonly string[]): v
   void process.stdout.write(
     `${[what.padEnd(58), target.padStart(16), median.padStart(20), ratio.padStart(8)].join('  ')}\n`,
   );
-/**
- * Prints a line of a benchmark's table: the case, its target, its figure and their ratio, which is above 1 if the
- * target is met.
- */
+/** Prints a line of a benchmark's table: case, target, figure and their ratio, above 1 if the target is met. */
 function report(what: string, target: number, value: number, unit: string): void {
   const figures = [`${target} ${unit}`, `${Number(value.toPrecision(4))} ${unit}`, (target / value).toFixed(2)];
   writeCells(what, figures);

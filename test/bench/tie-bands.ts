@@ -14,10 +14,7 @@ import type { MatrixSummary } from '../../src-workers/models/spmv/summary.ts';
 import { median, sortedQuantile } from '../../src-workers/numeric/statistics.ts';
 import { LAUNCH_FLOOR_MS } from '../../src-workers/predict/constants.ts';
 
-/**
- * Computes how far two predictions must differ for measurements to confirm their order. Errors common to both times (of
- * the device, of the work) cancel in their ratio.
- */
+/** Computes how far predictions must differ to confirm their order. Errors common to both cancel in their ratio. */
 
 /** Four of five pairs have a smaller error. Predictions that differ by more are in the right order in 9 of 10 cases. */
 const BAND_QUANTILE = 0.8;
@@ -269,11 +266,9 @@ export async function measuredBands(folder: string, devices: readonly GpuDevice[
   for (const dataset of LAUNCH_DATASETS) {
     if (!dataset.decides) continue;
     const gpus = await readLaunches(dataset, folder, byId);
-    // Launches with a caveat were used to find terms of the model, so its errors for them are smaller than for other
-    // kernels.
+    // Launches with a caveat helped to find terms of the model, so its errors for them are smaller than for others.
     if (dataset.caveat === undefined) bands.push(...shapeBands(dataset, gpus));
-    // For these data sets, times are predicted only up to a factor, or with measured cycles. They give no interval for
-    // a GPU.
+    // These times are predicted only up to a factor, or with measured cycles. They give no interval for a GPU.
     for (const gpu of gpus) {
       const kinds = gpu.families.flatMap((family) => family.kinds);
       figures.push(agreementOf(gpu.device, dataset.id, { ...judgeLaunches(dataset, gpu).points, kinds }, []));

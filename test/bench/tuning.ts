@@ -23,14 +23,12 @@ import { percent, say } from './report.ts';
 import { MEASURED, measuredRows, tiledTimes } from './spaces.ts';
 import { exampleStudy, gpu } from '../catalogue.ts';
 
-/*
- * `npm run bench -- tuning [SPACE …]` measures how many designs the tuner needs until one of them is within 3 % of the
- * best of the space, and how often the tuner is right when it claims this. Some spaces were measured completely; the
- * tuner searches them with the predictions and without them. In other spaces, the predictor with changed parameters
- * provides the true times. The tuner sees only the times that it requests. It is compared with a plain Gaussian process
- * with expected improvement, which has the same budget and seeds, and with random search (the number of designs with an
- * even chance of success).
- */
+// `npm run bench -- tuning [SPACE …]` measures how many designs the tuner needs until one of them is within 3 % of the
+// best of the space, and how often the tuner is right when it claims this. Some spaces were measured completely; the
+// tuner searches them with the predictions and without them. In other spaces, the predictor with changed parameters
+// provides the true times. The tuner sees only the times that it requests. It is compared with a plain Gaussian process
+// with expected improvement, which has the same budget and seeds, and with random search (the number of designs with an
+// even chance of success).
 const WITHIN = 1.03;
 const SEEDS = Number(process.env.SEEDS ?? 30);
 const STEP = 4;
@@ -53,10 +51,7 @@ type Search = Pick<Tuner, 'observe' | 'propose'> & Partial<Pick<Tuner, 'estimate
 interface Found {
   /** Number of measurements until one of them is within 3 % of the best; infinite if the budget is too small. */
   readonly measured: number;
-  /**
-   * Number of measurements when the tuner claims to be within 3 %, and the true regret at that moment; null without a
-   * claim.
-   */
+  /** Number of measurements when the tuner claims to be within 3 %, and the true regret then; null without a claim. */
   readonly claim: { readonly measured: number; readonly regret: number } | null;
 }
 

@@ -5,9 +5,7 @@ import { join } from 'node:path';
 import type { BestDesigns, PredictionChunk, RunAxes, RunDraft } from '../../db/records.ts';
 import type { CpuDevice } from '../../src-workers/domain/device.ts';
 
-/**
- * Makes a small run in which every value follows from the design index, so that any process knows what should be saved.
- */
+/** Makes a small run whose values all follow from the design index, so any process knows what should be saved. */
 
 export const MIGRATIONS = join(import.meta.dirname, '../../db/migrations');
 

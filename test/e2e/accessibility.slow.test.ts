@@ -73,8 +73,7 @@ function unreachable(page: Page): Promise<readonly string[]> {
           );
           break;
         }
-        // Scrolling can bring any part of the content into this element's frame. From here on, the frame itself must be
-        // reachable.
+        // Scrolling can bring all content into this element's frame. From here on, the frame itself must be reachable.
         if (/auto|scroll/.test(overflowX + overflowY)) box = frame;
         if (position === 'fixed') break;
       }

@@ -118,8 +118,7 @@ test('an engine that dies is started again, and the page is told', async ({ desk
   const killed = await app.evaluate(async ({ app: electron }) => {
     const { readFileSync, readdirSync } = process.getBuiltinModule('node:fs');
     const ofElectron = electron.getAppMetrics().find(({ name }) => name === 'Lockstep engine')?.pid;
-    // With LOCKSTEP_ENGINE_NODE, the engine is a separate child process. The test finds it by its command line (on
-    // Linux).
+    // With LOCKSTEP_ENGINE_NODE, the engine is a child process. The test finds it by its command line (on Linux).
     const ofNode = () =>
       readdirSync('/proc')
         .map(Number)
@@ -170,7 +169,6 @@ test('closing saves the window’s position and ends the engine', async ({ deskt
   await closed;
   const kept: unknown = JSON.parse(readFileSync(join(folder, 'window.json'), 'utf8'));
   expect(kept).toEqual({ bounds: { x: 40, y: 30, width: 1100, height: 700 }, maximised: false });
-  // SQLite removes its write-ahead log when the last connection closes. The missing log shows that the engine was
-  // stopped and not killed.
+  // SQLite removes its write-ahead log when the last connection closes. Without it, the engine was not killed.
   expect(readdirSync(folder).filter((name) => name.startsWith('lockstep.db'))).toEqual(['lockstep.db']);
 });

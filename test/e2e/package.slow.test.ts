@@ -6,8 +6,7 @@ import { promisify } from 'node:util';
 import { expect, test } from './fixtures/browser.ts';
 import { builtFile, ROOT, temporaryFolder, type TemporaryFolder } from './fixtures/program.ts';
 
-// Tests the output of `npm pack`, installed only from its archive. The package runs from its built files, because Node
-// would not run its sources.
+// Tests the output of `npm pack`, installed from its archive alone. Node would not run the sources of a package.
 const run = promisify(execFile);
 const db = ['--db', 'installed.db'];
 let folder: TemporaryFolder;

@@ -100,8 +100,7 @@ test('the card answers the study as it is edited, and dims the answer to an earl
   await expect(map).not.toHaveAccessibleName(nameBefore);
   await page.mouse.up();
 
-  // The example states a zero in this field. A value that the user enters is also marked as given; an unknown value is
-  // marked as assumed.
+  // The example states 0 in this field. A value from the user is also marked as given, an unknown one as assumed.
   const mark = page.getByRole('button', { name: /^Dependent loads per iteration: / });
   await expect(mark).toHaveAccessibleName(/: given$/);
   await fill(page, 'Dependent loads per iteration', '1');

@@ -68,10 +68,8 @@ describe('the composite prediction against the event simulation', () => {
     expect(error).toBeLessThanOrEqual(0.12);
   });
 
-  /*
-   * A few lengths are long. The slowest multiprocessor has more of them than others, and runs them when little else is
-   * active. These predictions were once up to 35 % too short; the error was smaller for launches with more blocks.
-   */
+  // A few lengths are long. The slowest multiprocessor has more of them than others, and runs them when little else is
+  // active. These predictions were once up to 35 % too short; the error was smaller for launches with more blocks.
   it.each([
     [3, 288, 0.01386, { n: 2, W: 6, R: 2, M: 132, grids: [364, 619, 910], knee: [36, 17.32, 7.1, 2] }],
     [12, 492, 0.00229, { n: 16, W: 1, R: 7, M: 132, grids: [6209, 6520, 8072], knee: [25, 9.21, 5.7, 4] }],
@@ -132,11 +130,9 @@ describe('the composite prediction against the event simulation', () => {
     }
   });
 
-  /*
-   * The launch has slightly more blocks than whole waves. The last block takes about as long as any other block, and
-   * one multiprocessor is certain to run it. An earlier prediction gave the block to each slot with a probability. With
-   * five multiprocessors, a third of its launches then lacked the block.
-   */
+  // The launch has slightly more blocks than whole waves. The last block takes about as long as any other block, and
+  // one multiprocessor is certain to run it. An earlier prediction gave the block to each slot with a probability. With
+  // five multiprocessors, a third of its launches then lacked the block.
   it.each([
     ['two lengths', categorical({ 1: 0.97, 9: 0.03 }), 5, 6],
     ['two lengths', categorical({ 1: 0.97, 9: 0.03 }), 5, 11],

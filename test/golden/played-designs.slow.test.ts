@@ -30,10 +30,8 @@ const FEW_WAVES = { within: 0.06, simulation: { seed: 1, halfWidth: 0.01, maxRep
 const STEADY = { seed: 3, halfWidth: 0.008, maxReplications: 60 };
 
 const RULES: Readonly<Record<string, Rule>> = {
-  /*
-   * Nearly every group contains a pixel that runs to the limit, so multiprocessors end their waves at the same time and
-   * share the blocks of the last wave evenly.
-   */
+  // Nearly every group contains a pixel that runs to the limit, so multiprocessors end their waves at the same time and
+  // share the blocks of the last wave evenly.
   tied: { ...FEW_WAVES, within: 0.02, isDrawn: true },
   /* A block of 96 threads is one and a half groups if groups are 64 wide. */
   'half-empty': { ...FEW_WAVES, isDrawn: true },
@@ -41,20 +39,15 @@ const RULES: Readonly<Record<string, Rule>> = {
   uneven: { ...FEW_WAVES, isDrawn: true },
   /* One unit more than slots makes one slot slower, not a block. */
   'one-more': FEW_WAVES,
-  /*
-   * The blocks of these launches are not independent draws from one law. They have a fixed number of units from each
-   * bucket, one block is the longest, or the units have the order of a window.
-   */
+  // The blocks of these launches are not independent draws from one law. They have a fixed number of units from each
+  // bucket, one block is the longest, or the units have the order of a window.
   ordered: {
     within: 0.08,
     simulation: { seed: 1, halfWidth: 0.01, maxReplications: 2000 },
     latencyCycles: 1500,
     kneeSoftness: 3,
   },
-  /*
-   * Groups take their units from one counter, and some multiprocessors have one block more than others. Multiprocessors
-   * with fewer blocks are faster and take more units.
-   */
+  /* Groups take units from one counter. Multiprocessors with one block less are faster and take more units. */
   fetched: FEW_WAVES,
   /* The limit of 12 % is the 95th percentile that test/bench/balancing.ts requires. */
   sorted: {
@@ -63,10 +56,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     latencyCycles: 1500,
     kneeSoftness: 3.2,
   },
-  /*
-   * These are the kinds of design that the geometric example recommends, on a quarter of its units. A launch ends with
-   * its longest blocks, which a sample must not miss.
-   */
+  // Designs that the geometric example recommends. A sample must not miss the longest blocks, which end a launch.
   best: { within: 0.035, simulation: { seed: 7, halfWidth: 0.02, maxReplications: 24 } },
   /* Slots take equal shares of the iterations, wherever a unit begins. */
   'even-shares': { within: 0.02, simulation: STEADY },

@@ -33,11 +33,9 @@ it.each(study.devices)(
   },
 );
 
-/*
- * On this device, a multiprocessor runs one block at a time. A block has up to 64 thread groups. If units are sorted,
- * its groups end together, and no other block can be active meanwhile. Lengths and iterations are those of the ranking
- * measured on SwiftShader.
- */
+// On this device, a multiprocessor runs one block at a time. A block has up to 64 thread groups. If units are sorted,
+// its groups end together, and no other block can be active meanwhile. Lengths and iterations are those of the ranking
+// measured on SwiftShader.
 const DEVICE = 'software-swiftshader';
 const STUDY = oneDesign({
   workload: { lengths: 'geometric(0.05)', units: 12_288 },

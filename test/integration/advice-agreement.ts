@@ -35,10 +35,7 @@ export function useEngine(): void {
 
 export const example = (name: string): StudyFile => exampleStudy(name);
 
-/**
- * Returns the study with fewer units, designs and devices. It keeps every kind of loop, balancing, launch and cap that
- * the study has.
- */
+/** Returns the study with fewer units, designs and devices, but every kind of loop, balancing, launch and cap. */
 export function small(study: StudyFile, mostUnits = 2 ** 17): StudyFile {
   const { axes, workload } = study;
   const kinds = new Map(axes.balancing?.map((balancing) => [balancing.replace(/\(.*/, ''), balancing]));
@@ -71,9 +68,7 @@ const answerOf = ({ ties, landscape: { rows, columns, picked }, elapsedMs: _, ..
   return { ...rest, rule, band, rows, columns, picked };
 };
 
-/**
- * Expects that the answer from the designs that can be the fastest equals the answer from all designs, and returns it.
- */
+/** Expects the same answer from the designs that can be the fastest as from all designs, and returns it. */
 export async function agreesWithAll(study: StudyFile): Promise<Recommendation> {
   const quick = await recommend(study, { look: 'fastest' });
   const advice = await recommend(study);
@@ -173,10 +168,7 @@ async function sweepOf(study: StudyFile, deviceId: string) {
   };
 }
 
-/**
- * Expects that the sensitivity of an example on a device agrees with a sweep at each value, and at the ends of its
- * ranges.
- */
+/** Expects that the sensitivity of an example agrees with a sweep at each value and at the ends of its ranges. */
 export async function agreesWithSweep(name: string, deviceId: string): Promise<void> {
   const one: StudyFile = { ...small(example(name), 2 ** 14), devices: [deviceId] };
   const found = await call(engine, 'advice.sensitivity', { study: one, folder: examples });

@@ -140,8 +140,7 @@ test('core i of P has work ∝ 2i − 1 of a triangle', () => {
   forAll(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 60 }), (cores, rowsPerCore) => {
     const rows = cores * rowsPerCore;
     const { loadBytes } = unwrap(caseShares({ id: 'a', benchmark: 'triangular', parameters: { cores, rows } }));
-    // A share has 2i − 1 parts of a triangle, and the diagonal in addition, which has one entry per row. All shares
-    // have the same number of rows.
+    // A share has 2i − 1 parts of a triangle, and one diagonal entry per row. All have equally many rows.
     const beyondDiagonal = loadBytes.map((bytes) => bytes / 8 - (rowsPerCore * (rowsPerCore + 1)) / 2);
     expect(beyondDiagonal).toEqual(loadBytes.map((_, i) => i * rowsPerCore ** 2));
     expect(total(loadBytes)).toBe(8 * packedStart(rows));
@@ -182,8 +181,7 @@ test('the suite goes from one core to all of them, with the same bytes in every 
   expect(cases.map(({ id }) => id)).toEqual(['stream-1', 'stream-2', 'stream-3', 'stream-4', ...unequal]);
   for (const each of cases) {
     const bytes = total(unwrap(caseShares(each)).loadBytes);
-    // The bytes may be slightly less. Shares are rounded down to whole passes of 192 bytes, and a triangle to whole
-    // rows, which have up to 40 kB here.
+    // Shares are rounded down to passes of 192 bytes, and a triangle to whole rows, of up to 40 kB here.
     expect(bytes).toBeLessThanOrEqual(totalBytes);
     expect(bytes).toBeGreaterThan(totalBytes * 0.999);
   }
@@ -270,16 +268,13 @@ const loadsOf = (lengths: Uint32Array, traffic = TRAFFIC): CpuLoads =>
 test.each([
   // Each core has four units: 1 … 4, 5 … 8, 9 … 12.
   ['row-split', [10 * 16 + 4 * 20, 26 * 16 + 4 * 20, 42 * 16 + 4 * 20]],
-  // Each core has 26 iterations. The running totals are 1, 3, 6, 10, 15, 21, 28, …, so 6 units end within the first 26
-  // iterations, and 9 within 52.
+  // Each core has 26 iterations. The totals are 1, 3, 6, 10, 15, 21, 28, …, so 6 units end within 26, and 9 within 52.
   ['nonzero-split', [26 * 16 + 6 * 20, 26 * 16 + 3 * 20, 26 * 16 + 3 * 20]],
-  // Each core has 30 of the 90 steps. An iteration and the end of a unit count as one step each, so the cores have 24 +
-  // 6, 27 + 3, and the rest.
+  // Each core has 30 of the 90 steps, an iteration or the end of a unit each: 24 + 6, 27 + 3, and the rest.
   ['merge-path', [24 * 16 + 6 * 20, 27 * 16 + 3 * 20, 27 * 16 + 3 * 20]],
 ])('%s gives every core the bytes of its units', (balancing, expected) => {
   const { passBytes } = MACHINE;
-  // With the first factor, the units move less data than a pass, so a pass takes copies of the units. With the second,
-  // the units need several passes.
+  // With the first factor, a pass takes several copies of the units. With the second, the units need several passes.
   for (const factor of [1, 2 ** 12]) {
     const traffic = { bytesPerIteration: 16 * factor, bytesPerUnit: 20 * factor };
     const { shares, copies } = unwrap(designShares(cpuDesign(balancing, 3), loadsOf(LENGTHS, traffic), MACHINE));

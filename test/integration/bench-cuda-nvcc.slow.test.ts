@@ -69,10 +69,7 @@ interface InnerLoop extends Counts {
   readonly outer: Counts;
 }
 
-/**
- * Reads the uncompressed device programs in an object file. Returns what `read` finds in the code of each kernel, by
- * the kernel's name.
- */
+/** Reads an object file's uncompressed device programs. Returns what `read` finds in each kernel, by its name. */
 function programsOf<T>(object: Buffer, read: (code: Buffer) => T | null): readonly ReadonlyMap<string, T>[] {
   const programs: ReadonlyMap<string, T>[] = [];
   // The first ELF header is that of the object file itself, so the search starts behind it.
@@ -105,10 +102,7 @@ const operationAt = (code: Buffer, at: number): number => code.readUInt16LE(at) 
 const places = (code: Buffer): readonly number[] =>
   Array.from({ length: Math.ceil(code.length / INSTRUCTION_BYTES) }, (_, at) => at * INSTRUCTION_BYTES);
 
-/**
- * Returns the distance in bytes from the end of a branch to its target: 4 × the 48 bits from bit 34 on. On newer
- * devices, 8 lower bits start at bit 16.
- */
+/** Returns the bytes from a branch's end to its target: 4 × 48 bits from bit 34, on newer devices 8 more from 16. */
 function distance(code: Buffer, at: number, isNewer: boolean): number {
   const words = code.readBigUInt64LE(at) | (code.readBigUInt64LE(at + 8) << 64n);
   const high = BigInt.asIntN(48, words >> 34n);
@@ -257,10 +251,7 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
     return programs.map((loops) => [...loops].find(([kernel]) => NESTED.test(kernel))![1]);
   };
 
-  /**
-   * Returns the operations between the first and the last reading of the clock, both included, for every architecture
-   * and every kernel with a matching name.
-   */
+  /** Returns the operations from the first to the last reading of the clock, for all matching kernels. */
   function timed(name: RegExp): readonly { readonly kernel: string; readonly operations: readonly Operation[] }[] {
     const programs = programsOf(readFileSync(objectOf(objects[0])), operationsOf);
     expect(programs.length).toBe(ARCHITECTURES.length);

@@ -334,8 +334,7 @@ it('starts a program that does not exist only once, and a probe of it saves no r
 it('chooses by a probe how many repeats and designs fit the time', async () => {
   const input = { ...asked({ exec: own('--ms 10000') }), repeats: 500, timeLimitMs: 600_000 };
   const answer = await call(engine, 'bench.probe', input);
-  // The program reports ten seconds for each launch, far more than it takes. Fewer than 7 repeats give no interval, so
-  // some designs are left out instead.
+  // The program reports ten seconds for each launch. Fewer than 7 repeats give no interval, so designs are left out.
   expect(answer).toMatchObject({ kind: 'done', proposal: { units: UNITS, ofUnits: UNITS, repeats: 7, ofDesigns: 12 } });
   const { estimateMs, designs } = (answer as Extract<typeof answer, { kind: 'done' }>).proposal!;
   expect(designs).toBeGreaterThanOrEqual(6);
@@ -376,8 +375,7 @@ describe('tuning with a program that reports a known time for each design', () =
     const least = (times: readonly (readonly [number, number])[]): number =>
       times.reduce((one, other) => (other[1] < one[1] ? other : one))[0];
     first = least(valid);
-    // True times differ less than predicted times. The block size of the best prediction is made slower than the others,
-    // so that this prediction is wrong.
+    // The block size of the best prediction is made slower than the others, so that this prediction is wrong.
     const isSlow = (design: number): boolean => (design - first) % axes.blockThreads.length === 0;
     const slowed = valid.map(([design, time]) => [design, 5 * time ** 0.2 * (isSlow(design) ? 1.5 : 1)] as const);
     trueMs = Object.fromEntries(slowed);

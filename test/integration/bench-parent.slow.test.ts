@@ -19,10 +19,7 @@ import { benchPlan } from '../measuring.ts';
 const CHILD = join(import.meta.dirname, '..', '..', 'src-workers', 'bench', 'cpu', 'child.ts');
 const folder = testFolder();
 
-/**
- * Starts the program as the engine does, and prints its id. Both processes write into one pipe, which stays open until
- * both have ended.
- */
+/** Starts the program as the engine does, and prints its id. The pipe of both processes stays open until both end. */
 const STARTER = `
   const [file, folder, parent] = process.argv.slice(1);
   const env = { ...process.env, ...(parent && { ${PARENT_VARIABLE}: String(process.pid) }) };

@@ -9,10 +9,8 @@ import { bytesSource } from '../../src-workers/parse/source.ts';
 import { findTool, lacks } from '../tools.mjs';
 import { testFolder } from '../workplace.ts';
 
-/*
- * Tests Parquet and Arrow files that were written by the usual programs. They cover each codec, each encoding that
- * these programs choose, columns of every type that may contain lengths, and lists, whose sizes are lengths.
- */
+// Tests Parquet and Arrow files that were written by the usual programs. They cover each codec, each encoding that
+// these programs choose, columns of every type that may contain lengths, and lists, whose sizes are lengths.
 
 const writtenIn = (bytes: Uint8Array): readonly string[] =>
   parquetMetadata(new Uint8Array(bytes).buffer).row_groups.flatMap(({ columns }) =>
@@ -128,10 +126,7 @@ interface Column {
   /** Returns the length that Lockstep reads; by default, it is the number itself. */
   length?(one: number): number;
 }
-/**
- * Returns columns of all types. As Awkward Array writes them, an array of lists is one column, and an array of records
- * is a column of lists for each field.
- */
+/** Returns columns of all types. Awkward Array writes records as a column of lists for each field. */
 function columnsOf(arrow: Arrow): Readonly<Record<string, Column>> {
   const whole = new arrow.Int32();
   const field = (type: unknown, name = 'item') => new arrow.Field(name, type, true);

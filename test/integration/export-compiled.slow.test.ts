@@ -295,9 +295,7 @@ describe.skipIf(lacks('g++'))('the headers for libraries', () => {
   });
 });
 
-/**
- * Ways to take units, each of which is an implementation of one study. A kernel's namespace has the name of its way.
- */
+/** Ways to take units, each an implementation of one study. A kernel's namespace has the name of its way. */
 const WAYS = [
   { name: 'rounds', balancing: 'none', threads: 4, loop: 'nested' },
   { name: 'one_loop', balancing: 'none', threads: 4, loop: 'flattened' },

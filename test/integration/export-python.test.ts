@@ -12,11 +12,9 @@ import { encode } from '../data.ts';
 import { lacks } from '../tools.mjs';
 import { testFolder, useBench } from '../workplace.ts';
 
-/*
- * Python runs the files for tuners with only its standard library. Stand-ins replace the tuners. They accept exactly
- * the documented parameters, record the calls, and prune and look up as documented. optuna.slow.test.ts runs the file
- * for Optuna with Optuna itself.
- */
+// Python runs the files for tuners with only its standard library. Stand-ins replace the tuners. They accept exactly
+// the documented parameters, record the calls, and prune and look up as documented. optuna.slow.test.ts runs the file
+// for Optuna with Optuna itself.
 
 const RECORDERS = join(import.meta.dirname, '../data/tuners');
 const DEVICES = ['nvidia-a100-sxm4-40gb'];
@@ -254,8 +252,7 @@ print("true")`;
   });
 
   it('exports each launch once, even if its blocks can be written in several ways', async () => {
-    // For 64 blocks, this launch axis has two values: a grid of 64 blocks, and the units per thread that give 64
-    // blocks.
+    // For 64 blocks, this launch axis has two values: a grid of 64, and the units per thread that give 64 blocks.
     const axes: StudyFile['axes'] = { threadsPerUnit: [1], blockThreads: [128], unitsPerThread: [1, 2, 4], gridBlocks: [64, 128] }; // prettier-ignore
     const twice = await bench.run(studyOf({ axes, workload: { lengths: 'geometric(0.05)', units: 128 * 256 } }));
     const { rows } = await page(twice, 100);

@@ -128,8 +128,7 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
   it('compiles a file where it is, under its own name', async () => {
     const own = join(folder, 'in place');
     mkdirSync(own);
-    // In public suites, sources include neighbours like this one. A copy of outer.cu must not get the name of a
-    // neighbour.
+    // Sources of public suites include neighbours like this one. A copy of outer.cu must not get a neighbour's name.
     writeFileSync(join(own, 'kernel.cu'), '__global__ void inner(float *y) { y[0] = VALUE; }\n');
     writeFileSync(join(own, 'given.h'), '#define VALUE 2.5f\n');
     const outer = Buffer.from('#include "kernel.cu"\n');

@@ -10,19 +10,13 @@ import { smallStudy } from '../unit/export-runs.ts';
 import { testFolder, useBench } from '../workplace.ts';
 import { dataText } from '../data.ts';
 
-/**
- * Number of first trials, which are the best designs of the sweep, and of all trials. Optuna's sampler chooses the
- * others.
- */
+/** Number of first trials, the best designs of the sweep, and of all trials, which Optuna's sampler completes. */
 const [FIRST, TRIALS] = [8, 14];
 
 /** This program runs a study of Optuna with the exported file, and prints the designs of the trials. */
 const PROGRAM = dataText('python/optuna-study.py');
 
-/**
- * This program makes one study that two devices share with alternating trials, and prints the designs of all trials.
- * All times of the second device are longer by 1000.
- */
+/** Makes one study with alternating trials on two devices, and prints all designs. The second takes 1000 more. */
 const TWO_DEVICES = dataText('python/optuna-two-devices.py');
 
 describe.skipIf(lacks('optuna'))('Optuna itself', () => {

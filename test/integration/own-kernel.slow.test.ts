@@ -23,8 +23,7 @@ import { call as callOn, ended, refusal } from '../unit/engine-calls.ts';
 import { cacheIn, sweep as sweepOn, testEngine, testFolder, useBench } from '../workplace.ts';
 import { EMULATING_HIPCC, EMULATING_NVCC, SOURCES } from './bench-cuda-plans.ts';
 
-// Measures the SpMV kernels of the examples on a small matrix. WGSL runs on the device that Dawn finds here, and CUDA
-// on the emulation.
+// Measures the examples' SpMV kernels on a small matrix: WGSL on the device of Dawn, and CUDA on the emulation.
 const ROOT = join(import.meta.dirname, '..', '..');
 const SPMV = join(ROOT, 'db/examples/kernels/spmv');
 const MATRIX = join(ROOT, 'test/data/matrices/lp_ship04l.mtx');
@@ -65,8 +64,7 @@ beforeAll(async () => {
   runId = await sweep(reduced);
   const page = await call('ranking.page', { runId, limit: 100 });
   const best = new Map(page.rows.toReversed().map(({ design, designIndex }) => [design.implementation, designIndex]));
-  // This implementation has the same entry as another one. The entry behaves differently only if a row has more threads
-  // than a thread group.
+  // Another implementation has the same entry. They differ only if a row has more threads than a thread group.
   best.delete('2 to 32 threads per row');
   designs = [...best.values()];
 });
@@ -276,10 +274,7 @@ it("measures a user's kernel only for the command line", async () => {
   await served.close();
 });
 
-/**
- * The emulation checks the arguments that a manifest may give a kernel. The real compilers also compile each host program
- * that Lockstep writes.
- */
+/** The emulation checks the arguments of a kernel. The real compilers also compile each host program. */
 describe('the program that launches a kernel', () => {
   const UNITS = 6;
   const DESIGN = designOf({ blockThreads: 32, gridBlocks: 1 });

@@ -8,10 +8,7 @@ import { findTool, lacks } from '../tools.mjs';
 import { testFolder } from '../workplace.ts';
 import { dataText } from '../data.ts';
 
-/**
- * This program writes files in each format. It prints their lengths, or the expected refusal, and the options that
- * choose their columns.
- */
+/** Writes files in each format, and prints their lengths or the expected refusal, and options for their columns. */
 const PROGRAM = dataText('python/write-lengths.py');
 
 interface Written {

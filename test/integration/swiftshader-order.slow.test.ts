@@ -2,10 +2,8 @@ import { expect, it } from 'vitest';
 import { measureLoss } from '../measured/loss.ts';
 import { lacks } from '../tools.mjs';
 
-/*
- * A real lockstep machine confirms the order of designs whose predicted times differ by 20 % or more. Other load does
- * not disturb this, because the fastest of many launches counts. If the launches do not suffice, more are made.
- */
+// A real lockstep machine confirms the order of designs whose predicted times differ by 20 % or more. Other load does
+// not disturb this, because the fastest of many launches counts. If the launches do not suffice, more are made.
 const APART = 1.2;
 const ROUNDS = [1, 2, 4, 8];
 

@@ -7,8 +7,7 @@ import { verifyTrips } from '../verify/trips.ts';
 import { verifyStorage } from '../verify/storage.ts';
 import { forbiddenLines, verifySources } from '../verify/supply.ts';
 
-// Runs a short form of `npm run verify` with a fixed seed. The full form uses other seeds and a thousand times the
-// amount.
+// Runs a short form of `npm run verify` with a fixed seed. The full form has other seeds and a thousandfold amount.
 const SEED = 1;
 
 it.each<[string, number, (report: Report, amount: number) => Promise<void>]>([

@@ -33,10 +33,7 @@ interface WgslLaunch {
   readonly workgroups: number;
 }
 
-/**
- * Launches a shader's only entry several times, one after another. Returns the contents of the buffers `results` as
- * words.
- */
+/** Launches a shader's only entry several times in turn. Returns the contents of the buffers `results` as words. */
 async function runWgsl(
   code: string,
   launches: readonly WgslLaunch[],
@@ -66,9 +63,7 @@ async function runWgsl(
   return copies.map((copy) => new Uint32Array(copy.getMappedRange()));
 }
 
-/**
- * Launches of a kernel, one after another. `lists` are the bindings that follow the launch's own bindings, in order.
- */
+/** Launches of a kernel in turn. `lists` are the bindings that follow the launch's own bindings, in order. */
 export interface WgslKernelRun {
   readonly code: string;
   readonly lengths: readonly number[];

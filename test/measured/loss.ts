@@ -11,11 +11,9 @@ import { resolveWorkload } from '../../src-workers/parse/grammar.ts';
 import { fileOpener } from '../../src-workers/parse/open-file.ts';
 import { spreadLengths, timeInTurn, type Batch } from './swiftshader.ts';
 
-/*
- * Compares the measured lockstep loss with the models. A group of 4 lanes has n = 1, 2 or 4 units side by side, all
- * with the same serial work. The number of groups is the same for each n. The time for n, divided by the time for n =
- * 1, is the aggregate loss.
- */
+// Compares the measured lockstep loss with the models. A group of 4 lanes has n = 1, 2 or 4 units side by side, all
+// with the same serial work. The number of groups is the same for each n. The time for n, divided by the time for n =
+// 1, is the aggregate loss.
 const ROOT = join(import.meta.dirname, '../..');
 const BALANCINGS: readonly WholeUnitBalancing[] = [
   { kind: 'none' },

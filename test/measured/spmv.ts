@@ -22,10 +22,8 @@ import { planOf } from '../unit/sweep-plans.ts';
 import { timeInTurn, type Batch } from './swiftshader.ts';
 import { gpu } from '../catalogue.ts';
 
-/*
- * Measures the SpMV kernels of the examples in WGSL, and compares them with the predictions of the example's study.
- * Designs are drawn at random, the same number of each implementation for every readable matrix of the repository.
- */
+// Measures the SpMV kernels of the examples in WGSL, and compares them with the predictions of the example's study.
+// Designs are drawn at random, the same number of each implementation for every readable matrix of the repository.
 const SPMV = join(import.meta.dirname, '../../db/examples/kernels/spmv');
 const DEVICE = 'software-swiftshader';
 

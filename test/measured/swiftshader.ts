@@ -13,14 +13,12 @@ import { quantile } from '../../src-workers/models/workload/laws.ts';
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { benchPlan, unitLoop } from '../measuring.ts';
 
-/*
- * Measures on SwiftShader, the software adapter of every Chromium. SwiftShader is a real lockstep machine of 4 lanes.
- * Its sources (src/Pipeline/ComputeProgram.cpp and SpirvShaderControlFlow.cpp) and measured times show how it runs a
- * launch. Blocks are assigned in turn to 16 tasks, and the tasks run on as many threads as the machine has cores. The
- * subgroups of a block run one after another on one thread. A branch masks lanes but is never jumped over. A loop runs
- * until no lane is left in it, at least once. A single block therefore runs on one thread, and its time is the sum of
- * the depths of its groups. An empty unit costs one pass of its loop.
- */
+// Measures on SwiftShader, the software adapter of every Chromium. SwiftShader is a real lockstep machine of 4 lanes.
+// Its sources (src/Pipeline/ComputeProgram.cpp and SpirvShaderControlFlow.cpp) and measured times show how it runs a
+// launch. Blocks are assigned in turn to 16 tasks, and the tasks run on as many threads as the machine has cores. The
+// subgroups of a block run one after another on one thread. A branch masks lanes but is never jumped over. A loop runs
+// until no lane is left in it, at least once. A single block therefore runs on one thread, and its time is the sum of
+// the depths of its groups. An empty unit costs one pass of its loop.
 
 const CHILD = join(import.meta.dirname, '../../src-workers/bench/webgpu/child.ts');
 

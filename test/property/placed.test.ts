@@ -22,10 +22,7 @@ const launches = fc.record({
   issue: real(0.5, 100),
 });
 
-/**
- * Returns the depths of a launch, with the shortest groups of a block first. Blocks differ more from each other than
- * the groups of a block.
- */
+/** Returns the depths of a launch, a block's shortest groups first. Blocks differ more than the groups of a block. */
 function depthsOf(seed: number, gridBlocks: number, groupsPerBlock: number): Float64Array {
   const random = seededRandom(seed);
   const depths = new Float64Array(gridBlocks * groupsPerBlock);
@@ -88,9 +85,7 @@ describe('launches of known blocks', () => {
   });
 });
 
-/**
- * Generates lengths like those of an image: runs of long groups among short ones, and a few groups that are far longer.
- */
+/** Generates lengths like those of an image: runs of long groups among short ones, and a few far longer groups. */
 const launch = fc
   .record({
     groupsPerBlock: whole(1, 16),

@@ -139,8 +139,7 @@ describe('a measurement that fits the time', () => {
     const built = { ...asked, designs: 200, repeats: 7, parts: false, buildsAtOnce: 16 };
     expect(fittingMeasurement(rounds, built).fullMs).toBe(13 * 5000 + 200 * 100);
     expect(fitting(rounds, { ...built, timeLimitMs: 45_000 })).toEqual([100_000, 100, 7]);
-    // Time may not grow with the units. A launch takes 40 ms with 10,000 units and 44 ms with 20,000, so with 100,000
-    // it takes 76 ms, not 220 ms.
+    // A launch takes 40 ms with 10,000 units and 44 ms with 20,000, so with 100,000 it takes 76 ms, not 220 ms.
     const slow = [round(10_000, 40), round(20_000, 44)];
     expect(fittingMeasurement(slow, asked).fullMs).toBeCloseTo(20 * 18 * 76, 6);
   });

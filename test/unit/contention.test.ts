@@ -57,8 +57,7 @@ it('a staircase loses bandwidth step by step as cores finish, and needs a bandwi
 
 it('two phases split at the load of core K, and have no first phase when fewer cores than K have work', () => {
   const loads = triangularLoads(64e6, 8);
-  // With K = 4 and M = 15, 13, 11, 9, 7, 5, 3, 1 MB, phase 1 moves 16 + 4·9 = 52 MB at 40 GB/s, and phase 2 moves 6 MB
-  // at 10 GB/s.
+  // K = 4, M = 15, 13, 11, 9, 7, 5, 3, 1 MB: phase 1 moves 16 + 4·9 = 52 MB at 40 GB/s, phase 2 moves 6 MB at 10 GB/s.
   expect(twoPhases(cpu, loads, 'derived')).toEqual({ phase1Ms: 1.3, phase2Ms: 0.6, timeMs: 1.3 + 0.6 });
   // In the tabulated form, phase 1 moves 64 − 6 = 58 MB.
   expect(twoPhases(cpu, loads, 'tabulated').phase1Ms).toBe(1.45);

@@ -29,10 +29,7 @@ it.each(['csr-group', 'sellp'])('fitting recovers the parameters with which time
 });
 
 describe('kept predictions', () => {
-  /**
-   * Number of matrices that are predicted again for each column. Each column uses other matrices, so that all kinds
-   * occur.
-   */
+  /** Number of matrices that are predicted again for each column, other ones each time, so that all kinds occur. */
   const ASKED = 8;
 
   it.each(judged.map((one) => [one.dataset.id, one] as const))(

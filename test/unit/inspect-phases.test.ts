@@ -73,8 +73,7 @@ describe('phases of PTX', () => {
     // In a cycle-level simulator with a latency of 8 cycles, an iteration of these two loops takes 153 and 78 cycles.
     expect(stepOf(read(LOOPS, 'nested1')).chainInstructions * 8).toBeNear(153, 0.05);
     expect(stepOf(read(LOOPS, 'ilp1')).chainInstructions * 8).toBeNear(78, 0.05);
-    // The chain contains the load of the column with its address, the load of x with its address, three additions after
-    // the sum, the comparison and the branch.
+    // The chain has the load of the column and of x, each with its address, three additions, comparison and branch.
     const spmv = stepOf(read(LOOPS, 'spmv1'));
     expect(spmv.chainInstructions).toBeCloseTo(1 + 1 + 1 + 1.5 + 7 / 8 + 7 / 8, 1);
     expect(spmv).toMatchObject({ dependentLoads: 2, dependentExchanges: 0 });

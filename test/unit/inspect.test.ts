@@ -18,8 +18,7 @@ const chosenOf = ({ loops, chosen }: Inspection) => loops[chosen!.loop];
 
 describe('loops of PTX', () => {
   it('chase: has the counts made by hand', () => {
-    // The lists contain every instruction of an iteration, by class. Both loads read the node that the previous pass
-    // loaded.
+    // The lists have all instructions of an iteration, by class. Both loads read the node that the last pass loaded.
     const byHand = {
       memory: ['ld.global.v2.u32 {%r16, %r17}, [%rd11]', 'ld.global.f64 %fd2, [%rd11+8]'],
       fp64: ['setp.lt.f64 %p2, %fd1, %fd2'],
@@ -163,10 +162,7 @@ $L_3:
   });
 });
 
-/**
- * This loop over a row was written for the test, in the form of a disassembler's output. It has two loads in a chain,
- * an FMA, three integer instructions and the branch.
- */
+/** This loop over a row has two loads in a chain, an FMA, three integer instructions and the branch. */
 const LISTED = dataText('inspect/csr.sm_90.sass');
 
 describe('loops of machine code', () => {

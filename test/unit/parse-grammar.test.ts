@@ -18,8 +18,7 @@ const resolved = async (text: string, more: object = {}) =>
   unwrap(await grammar.resolveWorkload(text, { ...context, ...more }));
 
 describe('parseWorkload', () => {
-  // property/parse-fuzz writes any workload and reads it back. The texts here are short forms, or not in the canonical
-  // form.
+  // property/parse-fuzz writes any workload and reads it back. These texts are short or not in the canonical form.
   it.each([
     ['binomial( 40 , 0.5 )', 'binomial(40,0.5)'],
     [' geometric(.05) ', 'geometric(0.05)'],

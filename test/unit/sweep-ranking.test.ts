@@ -270,10 +270,7 @@ it('the best designs of cells are the first of the fastest designs in each cell,
   });
 });
 
-/**
- * Sorts by Array.sort, which is stable, as a reference for the radix sort. Minus zero equals zero in both. Infinity −
- * Infinity is NaN, so values are compared and not subtracted.
- */
+/** Sorts stably as a reference for the radix sort. Minus zero equals zero, and Infinity − Infinity would be NaN. */
 function reference(items: Uint32Array, values: ArrayLike<number>): number[] {
   return Array.from(items).sort((a, b) => Number(values[a] > values[b]) - Number(values[a] < values[b]));
 }

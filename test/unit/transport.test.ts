@@ -246,10 +246,7 @@ describe('a page whose connection is refused', () => {
   });
 });
 
-/**
- * Returns the replies of lines of JSON to the input in these chunks. The engine answers `echo` with its argument, and
- * `slow` only when the input has ended.
- */
+/** Returns the replies to lines of JSON in these chunks. `slow` is answered only when the input has ended. */
 async function answers(chunks: readonly string[], events = false): Promise<readonly unknown[]> {
   const output = new PassThrough();
   const slow = Promise.withResolvers<void>();

@@ -15,9 +15,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const IN_FLIGHT = 6;
 /** All started runs are cancelled after this number of calls. Otherwise the pool would do nothing else. */
 const CANCEL_EVERY = 100;
-/**
- * Longest accepted wait for an answer, ms. A call that waits only for its own work ends sooner, even on a busy machine.
- */
+/** Longest accepted wait for an answer, ms. A call that waits only for its own work ends sooner on any machine. */
 const LIMIT_MS = 120_000;
 const MAX_MESSAGE_CHARACTERS = 4000;
 /** Memory that the engine may keep for opened runs. */

@@ -3,10 +3,7 @@ import fc from 'fast-check';
 import { PARSERS } from './parsers.ts';
 import { inSeconds, type Report, type Section } from './report.ts';
 
-/**
- * Limit of the processor time for a file, ms. Elapsed time does not count, because other programs may use the
- * processor.
- */
+/** Limit of a file's processor time, ms. Elapsed time would include other programs that use the processor. */
 const LIMIT_MS = 2000;
 /** If no file is finished within this time, ms, the worker is in an endless loop and is ended. */
 const SILENCE_MS = 60_000;

@@ -41,10 +41,7 @@ function raw(port: number, request: string): Promise<string> {
 }
 const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1] ?? 0);
 
-/**
- * Makes an upgrade request. Its token, host name and origin are right or wrong; if one of them is wrong, it must be
- * refused.
- */
+/** Makes an upgrade request. If its token, host name or origin is wrong, the host must refuse the request. */
 function upgrade({ port, address }: RunningHost, { uniform }: Report) {
   const token = new URL(address).searchParams.get('token')!;
   const right = uniform() < 0.05;
@@ -199,10 +196,7 @@ function longLength(bytes: number): Buffer {
 
 // From inside: a page that shows names which are markup, in a real Chromium.
 
-/**
- * Makes studies, runs, tags, devices and imported configurations whose names contain markup. Returns the ids of a
- * study, its sweep and an import.
- */
+/** Makes data of all kinds whose names contain markup. Returns the ids of a study, its sweep and an import. */
 async function hostileDatabase(databaseFile: string) {
   const engine = unwrap(await openEngine({ databaseFile, resourceFolder: ROOT, host: 'cli', workers: 1 }));
   const name = HOSTILE.replaceAll('\0', '').slice(0, 190);

@@ -16,10 +16,7 @@ const LIMIT_MS = 120_000;
 /** Failure codes whose message explains what is wrong with the inputs. */
 const SAID: readonly Failure['code'][] = ['bad-input', 'conflict', 'unsupported'];
 
-/**
- * Calls all procedures of advice with random inputs for the examples. Within the limit, an answer must come, or a
- * failure that explains the wrong inputs.
- */
+/** Calls all procedures of advice with random inputs. In time, an answer must come, or a failure that explains. */
 async function verifyInputs(report: Report, amount: number): Promise<void> {
   const { uniform } = report;
   const times = new Map<string, number[]>();

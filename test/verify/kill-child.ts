@@ -10,11 +10,9 @@ import { MIGRATIONS } from '../db/sample.ts';
 import { call, ended } from '../unit/engine-calls.ts';
 import { smallStudy } from '../unit/export-runs.ts';
 
-/*
- * `node kill-child.ts WORK FILE [OTHER]` is the process that is killed at a random moment. It begins a run of one kind,
- * or resumes the killed run. It writes a line when it is ready, a line for each part that the engine reports as saved,
- * and a line at the end. OTHER is the file to import or, for a sweep, the program of the workers.
- */
+// `node kill-child.ts WORK FILE [OTHER]` is the process that is killed at a random moment. It begins a run of one kind,
+// or resumes the killed run. It writes a line when it is ready, a line for each part that the engine reports as saved,
+// and a line at the end. OTHER is the file to import or, for a sweep, the program of the workers.
 type Work = 'sweep' | 'simulate' | 'measure' | 'import' | 'migrate';
 const [work, file, other] = process.argv.slice(2) as [Work, string, string];
 const say = (...words: readonly (string | number)[]): void => void writeSync(1, `${words.join(' ')}\n`);

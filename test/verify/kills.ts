@@ -10,10 +10,7 @@ import { inFolder, MIGRATIONS, sampleBest, sampleChunk } from '../db/sample.ts';
 import { findTool } from '../tools.mjs';
 import { inSeconds, oneOf, type Report, type Section } from './report.ts';
 
-/**
- * Kinds of work during which the engine's process is killed. During a measurement, the measuring program is also
- * killed.
- */
+/** Kinds of work during which the engine's process is killed, and with it a program that measures. */
 const WORKS = ['sweep', 'simulate', 'measure', 'import', 'migrate'] as const;
 type Work = (typeof WORKS)[number];
 
@@ -212,8 +209,7 @@ async function killRuns(
   const file = join(folder, `${what}.db`);
   const runOf = (store: Store) => unwrap(store.listRuns({})).rows.findLast((run) => run.kind === KIND[what]);
 
-  // The first run is not killed. It shows the duration and the expected results, and it predicts the runs to simulate
-  // or measure.
+  // The first run is not killed. It shows the duration and the expected results, and predicts the runs to simulate.
   const whole = await work(what, file);
   const [expected, best] = inStore(file, (store) => {
     const run = runOf(store)!;
@@ -252,8 +248,7 @@ async function killRuns(
       if (now.size < reported) report.fail(`${at}: ${reported} parts were reported as saved, but ${now.size} exist`);
       const lost = [...saved].filter(([key, value]) => now.get(key) !== value);
       if (lost.length > 0) report.fail(`${at}: ${lost.length} saved parts are lost or changed`);
-      // If the process was killed before it resumed the run, the state of the run is still that of the previous
-      // attempt.
+      // If the process was killed before it resumed the run, the run still has the state of the previous attempt.
       if (outcome.killed && whom === 'engine' && !done && run && run.state !== 'interrupted' && run.state !== state)
         report.fail(`${at}: the run is ${run.state}, not interrupted`);
       state = run?.state ?? null;

@@ -9,15 +9,9 @@ import { inMegabytes, oneOf, type Report, type Section } from './report.ts';
 import { editedStudy, EXAMPLES, exampleStudies } from './random-study.ts';
 
 const MINUTE_MS = 60_000;
-/**
- * Limit for the memory of the engine with its workers, bytes. For two workers it is 500 MB, acceptable for a desktop
- * program.
- */
+/** Limit for the memory of the engine and its workers, bytes: 500 MB for two, acceptable for a desktop program. */
 const MOST_BYTES = (200 + 150 * availableParallelism()) * 2 ** 20;
-/**
- * Limit for the ratio of the memory in the last quarter of the time to the memory in the second quarter, when all
- * caches are full.
- */
+/** Limit for the ratio of the memory in the last quarter of the time to that in the second, with all caches full. */
 const GROWTH_FRACTION = 1.1;
 const EDITS = 40;
 

@@ -40,13 +40,10 @@ interface Parser {
 
 const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
-// Hostile files are bytes of any kind, words of a format in any order, files that a program wrote, and all of these
-// with some pieces replaced.
+// Hostile files are any bytes, words of a format in any order, files of a program, and these with pieces replaced.
 
 const ROOT = join(import.meta.dirname, '../..');
-/**
- * Larger files are cut to this size. With a megabyte in each of 10,000 files, the test would only measure the machine.
- */
+/** Larger files are cut to this size. With megabytes in 10,000 files, the test would only measure the machine. */
 const MAX_SAMPLE_BYTES = 12_000;
 function sample(path: string): Uint8Array {
   const bytes = readFileSync(join(ROOT, path));
@@ -267,10 +264,7 @@ const parquetFiles = columns.map(({ names, values, codec, rowGroupSize }) => {
   const columnData = names.map((name, at) => ({ name, data: values.map((value) => value[at]), type: at === 0 ? ('INT32' as const) : ('DOUBLE' as const) })); // prettier-ignore
   return new Uint8Array(parquetWriteBuffer({ columnData, codec, rowGroupSize }));
 });
-/**
- * Makes a parser for a format that is recognised by its first bytes, also inside gzip. It reads from memory and from a
- * stream of chunks.
- */
+/** Makes a parser for a format known by its first bytes, also inside gzip, from memory and from a stream of chunks. */
 const lengthFile = (name: string, ...written: readonly (Uint8Array | fc.Arbitrary<Uint8Array>)[]): Parser => ({
   name: `lengths (${name})`,
   files: fc

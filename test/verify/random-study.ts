@@ -17,10 +17,7 @@ export function exampleStudies(): readonly (readonly [name: string, study: Study
 
 const KERNEL_NUMBERS = Object.keys(KERNEL_INPUTS) as KernelNumber[];
 
-/**
- * Returns a value in the usual range of a field, evenly spread over its logarithm. Sometimes it is an end of the range
- * or 0.
- */
+/** Returns a value in the usual range of a field, even over its logarithm, sometimes an end of the range or 0. */
 function randomValue(uniform: UniformSource, [low, high]: readonly [number, number]): number {
   const kind = uniform();
   if (kind < 0.1) return 0;
@@ -51,10 +48,7 @@ const LENGTHS = [
   'mixture(0.99*constant(2),0.01*constant(4000))',
 ] as const;
 
-/**
- * Returns the study with random inputs: some fields of the kernel, the number of units and a device. The lengths also
- * change, unless they are from a file.
- */
+/** Returns the study with other fields of the kernel, units and device, and other lengths unless from a file. */
 export function randomStudy(study: StudyFile, uniform: UniformSource): StudyFile {
   let changed = study;
   for (let edits = 1 + wholeBelow(uniform, 6); edits > 0; edits -= 1) changed = editedStudy(changed, uniform);

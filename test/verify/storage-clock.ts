@@ -1,5 +1,4 @@
-// This module is loaded before a program and its threads (node --import). It makes the clock jump back and forth by up
-// to ten years.
+// Loaded before a program and its threads (node --import). The clock jumps back and forth by up to ten years.
 const YEARS_MS = 10 * 365.25 * 86_400_000;
 const RealDate = Date;
 const start = RealDate.now();

@@ -60,9 +60,7 @@ function audit(report: Report): void {
   } else report.figure('npm audit', 'not asked: the registry does not answer');
 }
 
-/**
- * Calls that would pass a text to a shell or run it as code. A program may only be started with a list of arguments.
- */
+/** Calls that would pass a text to a shell or run it as code. Programs may only start with a list of arguments. */
 const FORBIDDEN: readonly (readonly [RegExp, string])[] = [
   [/\bshell\s*:\s*(true\b|(?!false\b)[\w$.]+\s*[,}])/, 'the option "shell"'],
   [/\bexec(Sync)?\s*\(\s*[`'"\w]/, 'exec'],

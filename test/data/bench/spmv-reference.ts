@@ -7,18 +7,13 @@ import { unwrap } from '../../../src-workers/domain/result.ts';
 import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
 import { readCsr } from '../../../src-workers/parse/csr.ts';
 
-/*
- * Writes the SpMV kernels of the examples for any matrix. x is uniform in 0…1, so that every column counts; y = A·x is
- * computed in double precision from single-precision x and values. `node test/data/bench/spmv-reference.ts` writes the
- * kernels of the example.
- */
+// Writes the SpMV kernels of the examples for any matrix. x is uniform in 0…1, so that every column counts; y = A·x is
+// computed in double precision from single-precision x and values. `node test/data/bench/spmv-reference.ts` writes the
+// kernels of the example.
 const EXAMPLES = join(import.meta.dirname, '../../../db/examples');
 const SPMV = join(EXAMPLES, 'kernels/spmv');
 
-/**
- * Returns the files of all matrices in the repository, except netscience.mtx. Its indices start at 0, which the format
- * does not allow.
- */
+/** Returns the files of all matrices but netscience.mtx, whose indices start at 0, which the format forbids. */
 export function matrixFiles(): readonly string[] {
   return [EXAMPLES, join(import.meta.dirname, '../matrices')].flatMap((folder) =>
     readdirSync(folder)

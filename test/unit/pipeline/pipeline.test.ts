@@ -211,8 +211,7 @@ describe('block allocation', () => {
   });
 
   it('wastes the part of the functional units that a wave leaves idle, and is never faster than they are', () => {
-    // A block has 3 groups, and the unit is 4 groups wide. Two resident blocks have 6 groups, which need 2 issues
-    // instead of 1.5.
+    // A block has 3 groups, and the unit is 4 wide. Two resident blocks have 6 groups, with 2 issues instead of 1.5.
     const device = gpu('amd-r9-fury-x');
     const profile = { ...kernel, sharedMemoryBytesPerBlock: 32768 };
     const model = kimDevice(device, profile);
