@@ -1,9 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Piscina } from 'piscina';
 
-// All engines of a process use the same worker threads, one engine after another. A new thread loads and compiles all
-// models, which takes most of the processor time of a small sweep. A pool that is closed during a task ends its threads
-// as usual, unless it waits for the task.
+// All engines of a process use the same worker threads in turn, because loading all models takes most of the time of a
+// small sweep. A pool that is closed during a task ends its threads as usual, unless it waits for the task.
 
 type Options = NonNullable<ConstructorParameters<typeof Piscina>[0]>;
 interface KeptPool {

@@ -16,10 +16,7 @@ export function testFolder(): string {
   return folder;
 }
 
-/**
- * Makes a cache in a folder and returns it, for XDG_CACHE_HOME. All tests share the compiled CUDA and HIP programs in
- * it. Most tests need the program that lists the devices, which takes seconds to compile.
- */
+/** Makes a cache in a folder, for XDG_CACHE_HOME. All tests share its programs, because compiling takes seconds. */
 export function cacheIn(folder: string): string {
   const kept = join(import.meta.dirname, '../node_modules/.cache/lockstep-cuda');
   mkdirSync(kept, { recursive: true });

@@ -1,8 +1,7 @@
 /**
- * Measures the accuracy of the predicted time against the event simulation for units that are ordered before the
- * launch, or have a given order (`--lengths files`).
- * `node test/bench/balancing.ts [--lengths laws] [--designs 400] [--seed 1] [--worst 10] [--balancing A --balancing B …]
- * [--threads-per-unit 64 …]`; one core, some minutes.
+ * Measures the accuracy of the predicted time against the event simulation for units in an order (some minutes): `node
+ * test/bench/balancing.ts [--lengths laws|files] [--designs 400] [--seed 1] [--worst 10] [--balancing A …]
+ * [--threads-per-unit 64 …]`.
  */
 import { parseArgs } from 'node:util';
 import type { StudyFile } from '../../src-main/contract/study.ts';

@@ -1,8 +1,7 @@
 /**
- * Checks whether stated chances are true. Of all designs that are called "p % sure to be within 3 % of the best", p %
- * should be within 3 %. The code of the advice draws the errors of predictions; public measurements show which designs
- * were within 3 %. `npm run bench -- chances` prints a table for public SpMV times (which kernel to write, by matrix)
- * and a table for block sizes of measured spaces.
+ * Checks whether stated chances are true: of all designs called "p % sure to be within 3 % of the best", p % should be.
+ * The code of the advice draws the errors of predictions; public measurements show the truth. `npm run bench --
+ * chances` prints a table for SpMV times (which kernel to write, by matrix) and one for block sizes of measured spaces.
  */
 import { join } from 'node:path';
 import { tieBand } from '../../src-main/services/evidence/tie-band.ts';

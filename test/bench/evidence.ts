@@ -1,9 +1,8 @@
 /**
  * Compares predictions with the public measurements of `db/evidence`, and the errors with the targets. `node
- * test/bench/evidence.ts [--fit] [--predict] [--bands] [--record FILE]`: `--fit` fits the parameters anew and writes
- * them to `db/evidence/parameters.json` (six minutes on one core). `--fit` and `--predict` run the predictor for
- * `predicted.json.gz` (three minutes). `--bands` computes the widths of the tie bands anew and writes them to
- * `db/evidence/tie-bands.json`. `--record` writes the figures to a file.
+ * test/bench/evidence.ts [--fit] [--predict] [--bands] [--record FILE]`: `--fit` fits the parameters anew (six minutes
+ * on one core). `--fit` and `--predict` run the predictor for `predicted.json.gz` (three minutes). `--bands` computes
+ * the tie bands anew. `--record` writes the figures to a file.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -10,10 +10,7 @@ import { makeGivenLengths, type OrderedLengths } from '../../src-workers/predict
 import { gpu } from '../catalogue.ts';
 import { predictLaunch, profileOf, readLengths } from './loop-launches.ts';
 
-/**
- * Predicts the launches on an H100 (test/data/measured/README.md) as a sweep does. The profile of each entry is the one
- * that `kernel inspect` writes. Nothing is fitted.
- */
+/** Predicts the launches on an H100 as a sweep does, with the profiles of `kernel inspect`. Nothing is fitted. */
 
 export const H100 = gpu('nvidia-h100-sxm5-80gb');
 const root = join(import.meta.dirname, '..', '..');

@@ -1,8 +1,7 @@
 /**
- * Compares predictions with launches on an H100 (test/data/measured/README.md), grouped by lengths and kernel. The
- * launches are those of `lockstep evidence`, predicted anew, and those of a Triton kernel with the study of the
- * example. Nothing is fitted. `node test/bench/h100.ts [--ptx] [--all]`: `--ptx` reads the profiles from PTX instead of
- * machine code, as on a machine without a disassembler. `--all` lists every launch.
+ * Compares predictions with launches on an H100 (test/data/measured/README.md), grouped by lengths and kernel. They are
+ * those of `lockstep evidence`, predicted anew, and those of a Triton kernel. `node test/bench/h100.ts [--ptx]
+ * [--all]`: `--ptx` reads PTX instead of machine code. `--all` lists every launch.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,6 @@
 /**
- * Collects the figures that `kernel inspect` finds in a folder of PTX of public kernels. The laws of assumed inputs
- * (`db/assumed.json`) are based on them. `node test/bench/public-kernels.ts FOLDER`: prints eleven quantiles of each
- * figure, from 5 to 95 %.
+ * Collects what `kernel inspect` finds in a folder of PTX of public kernels, for the laws in `db/assumed.json`. `node
+ * test/bench/public-kernels.ts FOLDER` prints eleven quantiles of each figure, from 5 to 95 %.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

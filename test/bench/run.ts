@@ -1,7 +1,6 @@
 /**
- * `npm run bench [NAME …]` runs each benchmark in its own process, so that no benchmark warms the machine for the next.
- * Arguments after a single name are passed on: `npm run bench -- advice acts --fields lengths`. `npm run bench --
- * --against REV` compares a short benchmark with another revision (`against.ts`).
+ * `npm run bench [NAME …]` runs each benchmark in its own process, so that none warms the machine for the next. A
+ * single name may have arguments: `npm run bench -- advice acts --fields lengths`. `--against REV`: see `against.ts`.
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';

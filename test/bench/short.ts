@@ -1,7 +1,6 @@
 /**
- * The benchmark for comparing two revisions (`npm run bench -- --against REV`) in a few seconds. Each case prints one
- * JSON line with its fastest time in ms. The fastest time counts because other load only adds time. The file also runs
- * in older revisions, so it imports only stable modules.
+ * The benchmark of `npm run bench -- --against REV`. Each case prints one JSON line with its fastest time in ms,
+ * because other load only adds time. The file also runs in older revisions, so it imports only stable modules.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,6 +1,5 @@
 /**
- * Measures the speed of a sweep of a million designs: `node test/bench/sweep.ts`. Each line of its output has the case,
- * target, median and ratio. `short.ts` measures the prediction alone.
+ * `node test/bench/sweep.ts` measures the speed of a sweep of a million designs, `short.ts` that of prediction alone.
  */
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';

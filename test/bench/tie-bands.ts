@@ -88,10 +88,9 @@ interface Launches extends Predicted<Float64Array> {
 type Basis = 'catalogue' | 'assumed';
 
 /**
- * Returns the parameters that a sweep uses to predict for a GPU. With `catalogue`, they come from the catalogue, and
- * are `null` if the GPU has none there. With `assumed`, they are the medians of the other GPUs, as for a GPU without a
- * measured bandwidth. The start time of a launch depends on the driver and the timing method, so it is always the
- * median of the values fitted on this GPU.
+ * Returns the parameters that a sweep uses to predict for a GPU: from the catalogue (`null` if it has none there), or
+ * as assumed, the medians of the other GPUs. The start time of a launch depends on the driver and the timing method, so
+ * it is always the median of the values fitted on this GPU.
  */
 export function sweptParameters(
   { dataset, devices, kept }: Pick<Judged, 'dataset' | 'devices' | 'kept'>,
@@ -178,9 +177,8 @@ function spmvGpus(judged: Judged, chipOf: (device: GpuDevice) => string): readon
 }
 
 /**
- * Returns bands between implementations on one device, and between devices with the same implementation, from each
- * matrix. Two devices are compared only if both have fits. Otherwise the start time of a launch, which no data sheet
- * states, would decide small matrices.
+ * Returns bands between implementations on one device, and between devices that both have fits: otherwise the start
+ * time of a launch, which no data sheet states, would decide small matrices.
  */
 function spmvBands({ dataset: { id: dataset }, measured }: Judged, gpus: readonly SpmvGpu[]): readonly KeptBand[] {
   const errors = collectErrors();

@@ -159,10 +159,7 @@ function timesOf(plan: SweepPlan, designs: readonly number[]): Float64Array {
 /** Draws a factor log-uniformly, from 1/`factor` to `factor`. */
 const about = (uniform: UniformSource, factor: number): number => factor ** (2 * uniform() - 1);
 
-/**
- * Multiplies parameters of the study by random factors. σ, κ and set-up change by up to 2; traffic, instructions,
- * latency and the knee by up to 1.5. The factors of latency and knee are the usual ranges of assumed inputs.
- */
+/** Multiplies parameters of the study by random factors. Those of latency and knee are the usual ranges of inputs. */
 function otherTruth(plan: SweepPlan, device: GpuDevice, uniform: UniformSource): SweepPlan {
   const { kernel } = plan;
   const changed = {

@@ -12,8 +12,7 @@ const TWICE_AS_LARGE = { width: 720, height: 450 };
 const NAMED = new Set(['main', 'button', 'combobox', 'textbox', 'slider', 'spinbutton', 'checkbox', 'radio', 'radiogroup', 'table', 'grid', 'figure', 'img', 'region', 'complementary', 'dialog', 'Iframe']); // prettier-ignore
 
 /**
- * Checks what a screen reader announces of a view. The title and the landmark contain the name of the view, there is
- * one first heading, and every element with a role has a name.
+ * Checks what a screen reader announces: the view's name, one first heading, and a name for every element with a role.
  */
 async function expectHeard(page: Page, where: string): Promise<void> {
   const heading = page.getByRole('heading', { level: 1 });

@@ -17,8 +17,7 @@ async function settled(page: Page): Promise<Locator> {
 const field = (page: Page, name: string): Locator => page.getByRole('spinbutton', { name, exact: true });
 async function fill(page: Page, name: string, value: string): Promise<void> {
   await enter(field(page, name), value);
-  // The field passes on its value in the handler of the key, so the card is already busy here. It stays busy until it
-  // has the exact answer, which may take less time than one check of the page.
+  // The handler of the key makes the card busy. The exact answer may take less time than one check of the page.
 }
 
 test('the card answers the study as it is edited, and dims the answer to an earlier version', async ({ page, own }) => {

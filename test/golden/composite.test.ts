@@ -88,12 +88,9 @@ describe('the composite prediction against the event simulation', () => {
     }
   });
 
-  /*
-   * A block ends when the last of its schedulers has finished its groups. When the mean pace of all schedulers was taken
-   * for this block, the predictions were 7 to 18 % too short. With six groups on four schedulers, two schedulers have
-   * two groups; without that, the prediction was 10 % too short. Blocks of two groups run on two of four schedulers.
-   * When all waited for the fullest scheduler, the prediction was 8 % too long.
-   */
+  // A block ends when the last of its schedulers has finished. With the mean pace of all schedulers, the predictions
+  // were 7 to 18 % too short. With six groups on four schedulers, two have two groups; without that, the prediction was
+  // 10 % too short. Blocks of two groups run on two schedulers; waiting for the fullest, it was 8 % too long.
   it.each([
     ['rare long units', categorical({ 9: 0.96959, 432: 0.03041 }), 32, [6, 1, 8, 596], [240, 358.05, 4.7, 2]],
     ['four blocks on four schedulers', unwrap(laws.geometricLaw(0.014977)), 1, [5, 4, 8, 1420], [150, 25.09, 6.8, 4]],
@@ -130,9 +127,8 @@ describe('the composite prediction against the event simulation', () => {
     }
   });
 
-  // The launch has slightly more blocks than whole waves. The last block takes about as long as any other block, and
-  // one multiprocessor is certain to run it. An earlier prediction gave the block to each slot with a probability. With
-  // five multiprocessors, a third of its launches then lacked the block.
+  // The launch has slightly more blocks than whole waves. One multiprocessor is certain to run the last block. An
+  // earlier prediction gave it to each slot with a probability, so that a third of its launches lacked it.
   it.each([
     ['two lengths', categorical({ 1: 0.97, 9: 0.03 }), 5, 6],
     ['two lengths', categorical({ 1: 0.97, 9: 0.03 }), 5, 11],

@@ -68,9 +68,8 @@ it.each([
   },
 );
 
-// In these launches, the slot with the longest unit of one window also has the longest unit of every second or every
-// fourth window. Its block alone ends the launch. When a sample of the blocks missed this block, the predictions were
-// 75 and 50 % too short.
+// In these launches, the slot with the longest unit of one window also has that of every second or fourth window, and
+// alone ends the launch. When a sample of the blocks missed its block, predictions were 75 and 50 % too short.
 it.each([
   ['window-sort(8192)', 2048],
   ['window-sort(5000)', 500],

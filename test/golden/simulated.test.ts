@@ -5,9 +5,8 @@ import { predictedOverSimulated } from '../unit/designs.ts';
 import { oneDesign, predicted } from '../unit/sweep-plans.ts';
 
 /**
- * In this example, the lengths are the measured steps of charged particles, the kernel has a serial fraction of 1/21,
- * and groups have 32 lanes. The cost of a lane is loss × u·φ(u). It is least for 8 particles with 4 threads each
- * (Swatman 2022, doi:10.1109/MASCOTS56607.2022.00026).
+ * The lengths are the measured steps of particles, the serial fraction is 1/21, and groups have 32 lanes. The cost of a
+ * lane, loss × u·φ(u), is least for 8 particles (Swatman 2022, doi:10.1109/MASCOTS56607.2022.00026).
  */
 const study = exampleStudy('acts');
 
@@ -33,9 +32,8 @@ it.each(study.devices)(
   },
 );
 
-// On this device, a multiprocessor runs one block at a time. A block has up to 64 thread groups. If units are sorted,
-// its groups end together, and no other block can be active meanwhile. Lengths and iterations are those of the ranking
-// measured on SwiftShader.
+// On this device, a multiprocessor runs one block at a time, of up to 64 groups. If units are sorted, its groups end
+// together, and no other block can be active meanwhile. Lengths are those of the ranking measured on SwiftShader.
 const DEVICE = 'software-swiftshader';
 const STUDY = oneDesign({
   workload: { lengths: 'geometric(0.05)', units: 12_288 },

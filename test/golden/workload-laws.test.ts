@@ -127,9 +127,8 @@ async function matrix(name: string, folder: URL): Promise<MatrixRows> {
 const countEntries = ({ rowLengths }: MatrixRows): number => rowLengths.reduce((sum, length) => sum + length, 0);
 
 /**
- * Rows, columns and non-zeros are those that gunrock/loops (Apache-2.0) measured, in `spmv-times-ms.csv`. The longest
- * and the shortest row come from `grep -v '^%' | awk` over the same files. In a symmetric file, every entry off the
- * diagonal counts twice.
+ * Rows, columns and non-zeros are those that gunrock/loops (Apache-2.0) measured, in `spmv-times-ms.csv`, the longest
+ * and the shortest row those of the files, where a symmetric entry off the diagonal counts twice.
  */
 it.each([
   ['1138_bus', own, 1138, 1138, 4054, 2, 18],

@@ -96,10 +96,7 @@ const UNITS = [1, 2, 4, 8, 16, 32] as const;
 const CAPPED = { threadsPerUnit: 8, registerCap: 24 };
 const BALANCINGS = ['none', 'quantile-buckets(3)', 'best-buckets(3)', 'window-sort(20)', 'full-sort', 'dynamic-fetch'];
 
-/**
- * These cases combine every number of threads per unit with every loop, and contain every balancing. Some blocks end
- * within a thread group, and grids have one block or many.
- */
+/** These cases combine all numbers of threads per unit, loops and balancings. Some blocks end within a thread group. */
 const LOOPS: readonly BenchCase[] = [
   ...UNITS.flatMap((u) =>
     (['nested', 'flattened', 'dynamic-fetch', 'dynamic-fetch(3)', 'dynamic-fetch(group)'] as const).flatMap(

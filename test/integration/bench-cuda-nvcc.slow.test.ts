@@ -20,9 +20,8 @@ import { testFolder } from '../workplace.ts';
 import { unitLoop } from '../measuring.ts';
 
 /**
- * Reads machine code of compute capabilities 7.0 and above, as far as tests of the assembler's output need it. An
- * instruction has 16 bytes. Its lowest 9 bits are the operation and the kind of operands (registers, immediate,
- * constant, uniform). NVIDIA does not publish the encoding, but disassemblers show it.
+ * Reads machine code of compute capabilities from 7.0 on, as far as needed. An instruction has 16 bytes. Its lowest 9
+ * bits are the operation and the kind of operands. NVIDIA does not publish the encoding, but disassemblers show it.
  */
 const CODES = {
   load: [0x181],
@@ -230,8 +229,7 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
     const uncapped = nestedLoops('unit-loop-u1');
     for (const [at, { local }] of nestedLoops(`unit-loop-u1-${CAP}`).entries()) {
       expect(uncapped[at].local).toBe(0);
-      // Each missing register costs a load and a store per pass. The factor allows for registers that are needed only
-      // outside the loop, and for registers that spilling itself needs.
+      // Each missing register costs a load and a store per pass. The factor allows for registers only used elsewhere.
       const isOwn = ({ kernel, architecture }: KernelUsage): boolean =>
         NESTED.test(kernel) && architecture === LOOP_ARCHITECTURES[at];
       const registers = free.find(isOwn)!.registersPerThread;

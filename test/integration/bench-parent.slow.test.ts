@@ -51,8 +51,7 @@ it.each([true, false])('the program ends with the process that started it, if it
 
 const TOOL = join(import.meta.dirname, '..', '..', 'src-workers', 'bench', 'tool.ts');
 /**
- * Runs a compiler as the engine does. The compiler starts another program, records its id, and waits for it. With a
- * third argument, the engine is killed as soon as it has requested the compiler.
+ * Compiles as the engine does, by a compiler that waits for another program. A third argument kills the engine then.
  */
 const COMPILING = `
   const [tool, file, killed] = process.argv.slice(1);

@@ -233,8 +233,7 @@ describe('loss', () => {
     expect(one.instructions.predicted / (2 * (units / 32) * length * instructions)).toBeCloseTo(1, 6);
     expect(one.dramBytes.predicted / (2 * units * length * bytes)).toBeCloseTo(1, 6);
     expect(one.l2Sectors.predicted).toBeCloseTo(one.dramBytes.predicted / 32, 3);
-    // With two threads per unit, a thread group has half as many units at a time, and an iteration takes at least half
-    // the instructions. The total is therefore no smaller.
+    // With two threads per unit, a group has half the units, each at half the instructions or more: no smaller total.
     expect(two.instructions.predicted).toBeGreaterThan(0.99 * one.instructions.predicted);
     const text = await printed(line);
     expect(text).toMatch(/threads\/unit +instructions +ratio/);
@@ -243,8 +242,7 @@ describe('loss', () => {
 
   it('shows the loss in the order of a file beside the loss of units drawn at random', async () => {
     const file = write('rising.csv', Array.from({ length: 64 }, (_, unit) => `${unit + 1}\n`).join(''));
-    // The longest units of the two halves are 32 and 64. The mean loss divides them by the means of their halves, and
-    // the aggregate loss by the mean of all units.
+    // Longest units: 32 and 64. The mean loss divides them by the means of their halves, the aggregate by that of all.
     const row = `${((32 / 16.5 + 64 / 48.5) / 2).toFixed(4)} +${((32 + 64) / (16.5 + 48.5)).toFixed(4)}`;
     const table = new RegExp(`consecutive units[^]*\\n *n +mean in order +aggregate in order[^]*\\n *32 +${row} `);
     await says(`loss --workload file:${file} --n 32`, table);

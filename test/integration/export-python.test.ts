@@ -12,9 +12,8 @@ import { encode } from '../data.ts';
 import { lacks } from '../tools.mjs';
 import { testFolder, useBench } from '../workplace.ts';
 
-// Python runs the files for tuners with only its standard library. Stand-ins replace the tuners. They accept exactly
-// the documented parameters, record the calls, and prune and look up as documented. optuna.slow.test.ts runs the file
-// for Optuna with Optuna itself.
+// Python runs the files for tuners with stand-ins for the tuners, which accept exactly the documented parameters, and
+// record the calls. optuna.slow.test.ts runs the file for Optuna with Optuna itself.
 
 const RECORDERS = join(import.meta.dirname, '../data/tuners');
 const DEVICES = ['nvidia-a100-sxm4-40gb'];

@@ -89,8 +89,7 @@ describe.skipIf(lacks('optuna'))('Optuna itself', () => {
         return [threadsPerUnit, blockThreads, balancing, registerCap ?? 0, timesMs[0]].join(' ');
       });
     };
-    // Each trial belongs to the device that it is marked with, whichever device the import names. The sampler may
-    // choose a design that cannot run, which is not linked.
+    // Each trial belongs to the device that marks it. The sampler may choose a design that cannot run.
     for (const deviceName of devices) {
       const bytes = new Uint8Array(readFileSync(file));
       const ask = { fileName: 'devices.journal', bytes, timeUnit: 'ms', studyName: 'shared', runId: run, deviceName };

@@ -14,8 +14,7 @@ import { smallStudy } from '../unit/export-runs.ts';
 import { cacheIn, testFolder, useBench } from '../workplace.ts';
 import { EMULATING_HIPCC, EMULATING_NVCC, NO_FILES } from './bench-cuda-plans.ts';
 
-// Tests the engine with real measuring programs: on this machine's CPU, on the software adapter of a Chromium, and on the
-// emulation, which replaces nvcc and a device.
+// Tests real measuring programs: on this machine's CPU, Chromium's software adapter, and the emulation of CUDA.
 const DEVICE = 'software-swiftshader';
 const folder = testFolder();
 const { call, engine, run } = useBench();

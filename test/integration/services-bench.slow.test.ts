@@ -577,8 +577,7 @@ describe('a probe before measuring', () => {
 
   it('proposes fewer repeats and units on a slow target, which are measured and recorded', async () => {
     const engine = await engineOn(copied());
-    // A launch takes 20 s, so 5 designs with 15 + 3 launches take 1800 s. Compared with this, the start of the program
-    // is short, although it takes seconds on a busy machine.
+    // A launch takes 20 s, so 5 designs with 15 + 3 launches take 1800 s, far more than the start of the program.
     fake({ msPerUnit: 0.2 });
     const probed = async (timeLimitMs: number) =>
       (await probe(engine, runId, { timeLimitMs, caseTimeLimitMs: 3_600_000 })) as ProbeAnswer & { kind: 'done' };

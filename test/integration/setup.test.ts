@@ -10,9 +10,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import electron from '../../node_modules/electron/package.json' with { type: 'json' };
 import { ensureBuilt, fetchElectron } from '../../src-main/hosts/setup.mjs';
 
-// Tests what the first start of a clone builds and downloads. The clone has the real start script and Electron's real
-// installer, which downloads from a server of this test. The bundler and the runtime are small scripts that report
-// their run.
+// Tests what the first start of a clone builds and downloads, with the real start script and Electron's real installer,
+// which downloads from a server of this test. The bundler and the runtime only report their run.
 const ROOT = join(import.meta.dirname, '../..');
 
 let root: string;

@@ -13,10 +13,7 @@ import { smallStudy } from '../unit/export-runs.ts';
 import { testFolder } from '../workplace.ts';
 import { EMULATING_NVCC, runToEnd, type Ended } from './bench-cuda-plans.ts';
 
-/**
- * Runs a bundle's job array with the real Slurm. Its cluster consists of this machine. The CPU emulation of CUDA
- * replaces the compiler and the two devices of the cluster.
- */
+/** Runs a bundle's job array with the real Slurm on this machine. The emulation of CUDA replaces the two devices. */
 
 const TASKS = 3;
 const CASES = 7;

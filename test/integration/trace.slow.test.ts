@@ -34,9 +34,8 @@ function collatz(n: number): number {
 const lengthsOf = (units: number): number[] => Array.from({ length: units }, (_, unit) => collatz(unit + 1));
 
 /**
- * Returns the loss of thread groups that take these units, one group after another. It is the number of occupied lanes
- * over the number of active lanes. Each row has the units that the lanes of one group run at once. Lanes without a unit
- * do not count.
+ * Returns the loss of thread groups that take these units in turn: occupied over active lanes. Each row has the units
+ * that the lanes of one group run at once. Lanes without a unit do not count.
  */
 function lossOf(rounds: readonly (readonly number[])[]): number {
   const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);

@@ -8,8 +8,7 @@ import { testFolder, useBench } from '../workplace.ts';
 import { dataText } from '../data.ts';
 
 /**
- * Tests the example of a Triton kernel: its study, the export, and the kernel itself. Neither npm nor Debian has
- * Triton, so a substitute replaces its language. Whether Triton compiles the kernel is therefore not tested.
+ * Tests the Triton example: study, export and kernel. A substitute replaces Triton's language, so nothing compiles it.
  */
 
 const ROOT = join(import.meta.dirname, '../..');

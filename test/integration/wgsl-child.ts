@@ -5,11 +5,9 @@ import { openNodeWebGpu } from '../../src-workers/bench/webgpu/node.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { dataText } from '../data.ts';
 
-// Runs WGSL shaders of tests under Node. An error of the device ends the process.
-// `node wgsl-child.ts kernels FILE` runs exported kernels. For each of them, it prints the sums of all units and how
-// often each unit ended.
-// `node wgsl-child.ts traced|untraced UNITS ROOM` is a user's program whose shader begins with lockstep.wgsl. It prints
-// the counts of its kernel.
+// Runs WGSL shaders of tests under Node. An error of the device ends the process. `node wgsl-child.ts kernels FILE`
+// runs exported kernels, and prints the sums of all units and how often each unit ended. `node wgsl-child.ts
+// traced|untraced UNITS ROOM` is a user's program with lockstep.wgsl. It prints the counts of its kernel.
 
 const { device } = unwrap(await openNodeWebGpu());
 device.addEventListener('uncapturederror', ({ error }) => {

@@ -12,8 +12,7 @@ import { fileOpener } from '../../src-workers/parse/open-file.ts';
 import { spreadLengths, timeInTurn, type Batch } from './swiftshader.ts';
 
 // Compares the measured lockstep loss with the models. A group of 4 lanes has n = 1, 2 or 4 units side by side, all
-// with the same serial work. The number of groups is the same for each n. The time for n, divided by the time for n =
-// 1, is the aggregate loss.
+// with the same serial work. The time for n, divided by that for n = 1 with as many groups, is the aggregate loss.
 const ROOT = join(import.meta.dirname, '../..');
 const BALANCINGS: readonly WholeUnitBalancing[] = [
   { kind: 'none' },

@@ -69,10 +69,7 @@ export interface SpmvMeasurement {
 
 const spmvStudy = (): StudyFile => JSON.parse(readFileSync(join(SPMV, 'spmv.json'), 'utf8')) as StudyFile;
 
-/**
- * Measures random designs on matrices.
- * @param files absolute paths of Matrix Market files
- */
+/** Measures random designs on matrices. @param files absolute paths of Matrix Market files */
 export async function measureSpmv(files: readonly string[], { designs, rounds }: Effort): Promise<SpmvMeasurement> {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-spmv-'));
   try {
@@ -156,10 +153,7 @@ export function syntheticMatrices(folder: string): readonly string[] {
   });
 }
 
-/**
- * Fits the fields of `FITTED`, so that the mean error of ln(time) is least. It starts with the study's values and
- * changes one value at a time. It also fits the instructions of all kernels, which scale all times.
- */
+/** Fits the fields of `FITTED`, one value at a time, and the instructions of all kernels: least error of ln(time). */
 export async function fitSpmv({ rows, predict }: SpmvMeasurement): Promise<{ study: StudyFile; meanError: number }> {
   const errorOf = async (study: StudyFile): Promise<{ error: number; scale: number }> => {
     const times = await predict(study);

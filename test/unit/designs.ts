@@ -4,10 +4,7 @@ import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import type { Predictor } from '../../src-workers/predict/tables.ts';
 import { simulateDesign, type SimulationOptions } from '../../src-workers/simulate/simulate-design.ts';
 
-/**
- * Returns the only launch of a design.
- * @returns `null` if the design is invalid, for a CPU, or has several launches
- */
+/** Returns the only launch of a design; `null` if it is invalid, for a CPU, or has several launches. */
 export function playableDesign(whole: Predictor, index: number): PlayableDesign | null {
   const launches = listPlayableLaunches(whole, index);
   return launches.length === 1 ? launches[0].design : null;

@@ -187,8 +187,7 @@ it('Monte Carlo contains the values of the models in its confidence interval, wh
     scores.push((sample.meanLoss.value - model.meanLoss) / sample.meanLoss.standardError);
     scores.push((sample.aggregateLoss.value - model.aggregateLoss) / sample.aggregateLoss.standardError);
   }
-  // The differences are standard normal scores. None of 80 may exceed 4, and their mean square must be near 1, within
-  // 4 standard errors. Pairs of scores are correlated.
+  // The differences are correlated normal scores. None of 80 may exceed 4, and their mean square is 1 ± 4 errors.
   expect(Math.max(...scores.map(Math.abs))).toBeLessThan(4);
   expect(scores.reduce((sum, z) => sum + z * z, 0) / scores.length).toBeBetween(0.4, 1.9);
 });

@@ -30,9 +30,8 @@ describe('FP32 instructions that read three registers', () => {
   });
 
   it('are those that find no operand of the instruction before', () => {
-    // The kernel has 16 FP32 instructions with three operands. In PTX, an instruction counts if it follows an
-    // instruction of its own chain, or no instruction. In machine code, it counts if the instruction before it has no
-    // reuse mark.
+    // The kernel has 16 FP32 instructions with three operands. In PTX, one counts if it follows one of its own chain,
+    // or none. In machine code, it counts if the instruction before it has no reuse mark.
     const counted = [{ ptx: LOOPS }, { sass: SASS }].map((texts) => inspectKernel('file', texts, { entry: 'ilp1' }));
     expect(counted.map((one) => stepOf(unwrap(one)).threeRegisters)).toEqual([5, 2]);
   });
@@ -43,8 +42,7 @@ describe('phases of PTX', () => {
   // The tree has 15 instructions for each of two values over all three steps, and five constants.
   const TREE = [Number(((2 * 15 + 5) / 3).toPrecision(4)), 1, 0, 0];
   const BLOCK_ROW = [5 + 1 + 3 + 1 + 1 + 9 + 2 + 5 + 1, 2, 1, 12];
-  // The counts were made by hand from the listing. Each has one term per block of code. The order is instructions, then
-  // exchanges and loads on the chain, then bytes.
+  // The counts were made by hand, with one term per block: instructions, then exchanges, loads on the chain, bytes.
   it.each([
     ['nested1', 19, { prologue: [8 + 9 + 1, 0, 0, 0], unit: [2 + 7 + 1 + 3 + 4, 0, 1, 8] }],
     // The first of the three steps loads the constants for all steps.

@@ -86,8 +86,7 @@ $L1:
 
   it('counts both sides of a branch, and the shorter one', () => {
     const loop = chosenOf(read({ ptx: PTX }, { entry: 'branches' }));
-    // There are 7 instructions up to the branch and 5 at the end. The left side has 6 and 1 more, and the right side
-    // has 9. PTX also has a branch that machine code removes.
+    // 7 instructions are before the branch, 5 at the end, 6 and 1 left, 9 right. PTX has one more branch.
     const paths = { instructionsPerIteration: 7 + 1 + 6 + 10 + 5, shortestPath: 7 + 1 + 6 + 5 };
     expect(loop).toMatchObject({ ...paths, dependentLoads: 1 });
   });

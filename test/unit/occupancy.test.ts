@@ -22,14 +22,11 @@ describe('NVIDIA', () => {
   it.each([
     // A block has 8 warps × 32 × 20 = 5120 registers, ten allocation units of 512. Three fit in 16,384 registers.
     ['1.3', usage(256, 20, 0), 3, ['registers']],
-    // A block has four warps. 32 × 16 × 4 = 2048 registers allow 8 blocks. Slightly more than 2 KiB of shared memory is
-    // rounded up to 2560 bytes, which allows 6 blocks in 16 KiB.
+    // 32 × 16 × 4 = 2048 registers allow 8 blocks. Shared memory is rounded up to 2560 bytes, so 6 blocks fit 16 KiB.
     ['1.3', usage(128, 16, 2049), 6, ['sharedMemory']],
-    // With 21 registers per thread, a warp has 672 registers, rounded up to 704, a multiple of 64. Each of two halves
-    // of 16,384 registers holds 23 warps, so 46 warps fit, or 5 blocks of 8 warps.
+    // A warp has 21 × 32 = 672 registers, rounded up to 704. Each half of 16,384 holds 23 warps, so 5 blocks of 8 fit.
     ['2.0', usage(256, 21, 0), 5, ['registers']],
-    // With 63 registers per thread, a warp has 2016 registers, rounded up to 2048, a multiple of 64. Each half holds 8
-    // warps, so 16 warps fit, or 4 blocks of 4 warps.
+    // A warp has 63 × 32 = 2016 registers, rounded up to 2048. Each half holds 8 warps, so 4 blocks of 4 warps fit.
     ['2.0', usage(128, 63, 0), 4, ['registers']],
     ['2.0', usage(1025), 0, ['warps']],
     ['3.0', usage(32, 64, 0), 0, ['registers']],
@@ -68,9 +65,8 @@ describe('AMD', () => {
   const blocks = (isa: string, waveSize: 32 | 64, launch: BlockUsage) =>
     amdResidency(unwrap(amdOccupancyRules(isa, waveSize)), launch);
 
-  // The number of waves per SIMD is the registers of a SIMD over the registers of a wave, rounded up to the granule.
-  // The wave slots limit this number. The values were computed by hand. LLVM's agpr-register-count.ll prints the same
-  // for gfx908 with 32 and 40 registers, and for gfx90a with 56.
+  // Waves per SIMD: its registers over those of a wave, rounded up to the granule, up to the wave slots. By hand;
+  // LLVM's agpr-register-count.ll prints the same for gfx908 with 32 and 40 registers, and for gfx90a with 56.
   it.each([
     ['gfx803', 64, { 24: 10, 25: 9 }],
     ['gfx906', 64, { 128: 2, 129: 1 }],

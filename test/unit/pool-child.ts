@@ -17,10 +17,7 @@ export function survey(): never {
   for (;;) countStep();
 }
 
-/**
- * Makes steps without end, but only the first time.
- * @param begun counts the starts, in shared memory
- */
+/** Makes steps without end, but only the first time. @param begun counts the starts, in shared memory */
 export function vary({ begun }: { readonly begun: Int32Array }): number {
   Atomics.add(begun, 0, 1);
   while (Atomics.load(begun, 0) === 1) countStep();

@@ -269,8 +269,7 @@ it('fills only lanes that a block has: 96 threads in groups of 64', async () => 
     const design = playableDesign(predictor, 0)!;
     expect(design).toMatchObject({ groupsPerBlock: 2, unitsPerGroup: 64, slotsPerBlock: 96, unitsPerThread: 4 });
     const { meanMs, standardDeviationMs } = unwrap(simulateDesign(predictor, 0, OPTIONS));
-    // A slot has four units of ten iterations in a row. Every multiprocessor has two blocks of two groups. If the lanes
-    // of all groups were used, a slot would have three units.
+    // A slot has four units of ten iterations in a row. If the lanes of all groups were used, it would have three.
     const { cyclesPerIteration, fetches } = design;
     // Units are fetched after 0, 10, 20 and 30 iterations. Then nothing is left.
     const cycles = fetches

@@ -100,8 +100,7 @@ it.each(Object.keys(STUDIES))('the best designs of a space are the first of the 
     expect([...designs]).toEqual(expected);
     expect([...columns.timeMs]).toEqual(expected.map((design) => timeMs[design]));
     expect([...columns.gridBlocks]).toEqual(expected.map((design) => others.gridBlocks[design]));
-    // If an even share has more slots than units, its bound is loose, because searching and handing over units cost
-    // time.
+    // If an even share has more slots than units, its bound is loose, because searching for units costs time.
     if (wanted === 1) expect(predicted).toBeLessThan(0.55 * ranked.length);
   }
 

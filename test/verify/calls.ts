@@ -58,10 +58,7 @@ interface Schema {
   readonly pipe?: readonly { readonly type: string; readonly requirement?: unknown }[];
 }
 
-/**
- * Returns a value that a schema usually accepts.
- * @param field name of the schema's field
- */
+/** Returns a value that a schema usually accepts. @param field name of the schema's field */
 export function valid(schema: Schema, uniform: UniformSource, field = ''): unknown {
   const bound = (type: string): number | undefined => {
     const found = schema.pipe?.find((step) => step.type === type)?.requirement;

@@ -16,9 +16,8 @@ const GROWTH_FRACTION = 1.1;
 const EDITS = 40;
 
 /**
- * Edits the examples as a user of the Study view does. Each edit requests a coarse answer, then the complete answer,
- * and sometimes the inputs worth knowing. The engine is that of the built browser host, whose workers are threads of
- * its process.
+ * Edits the examples as a user of the Study view does. Each edit requests a coarse and a complete answer, and sometimes
+ * the inputs worth knowing. The engine is that of the browser host, whose workers are threads of its process.
  */
 async function verifyMemory(report: Report, minutes: number): Promise<void> {
   const { uniform } = report;

@@ -1,7 +1,4 @@
-/**
- * `npm run verify [SECTION …] [-- --quick] [--seed N] [--amount N]`: attacks the program, and prints a table of the
- * attacks that the program withstood. Each section is a separate process, so that a crash fails only that section.
- */
+/** `npm run verify [SECTION …] [-- --quick] [--seed N] [--amount N]` attacks the program, each section in a process. */
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

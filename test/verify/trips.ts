@@ -113,8 +113,7 @@ const REFUSED =
 const ELSEWHERE = /of another device than|to a design for which a faster/;
 
 /**
- * Imports a file for each device. Each configuration must become the design in the file, or must be refused with a
- * reason. Returns the number of configurations that were linked to a design.
+ * Imports a file for each device. Each configuration must become its design, or be refused. Returns the linked ones.
  */
 async function travel(report: Report, engine: OpenEngine, runId: number, pair: string, trip: Trip): Promise<number> {
   const { fileName, bytes, wanted, devices, whole } = trip;

@@ -1,6 +1,5 @@
-// Stands in for a user's program: node own-program.ts --design N [--log FILE] [--wrong N] [--hang N] … . It prints one
-// time and a digest. Options name the designs for which it misbehaves. --times FILE gives the time of each design in
-// ms, as JSON by design number.
+// Stands in for a user's program, and prints one time and a digest: node own-program.ts --design N [--log FILE] … .
+// Other options name the designs for which it misbehaves. --times FILE gives the time of each design in ms, as JSON.
 import { spawn } from 'node:child_process';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';

@@ -7,9 +7,8 @@ import { unwrap } from '../../../src-workers/domain/result.ts';
 import { mersenneTwister } from '../../../src-workers/numeric/random.ts';
 import { readCsr } from '../../../src-workers/parse/csr.ts';
 
-// Writes the SpMV kernels of the examples for any matrix. x is uniform in 0…1, so that every column counts; y = A·x is
-// computed in double precision from single-precision x and values. `node test/data/bench/spmv-reference.ts` writes the
-// kernels of the example.
+// Writes the examples' SpMV kernels for any matrix; run alone, those of the example. x is uniform in 0…1, so that every
+// column counts; y = A·x is computed in double precision from single-precision x and values.
 const EXAMPLES = join(import.meta.dirname, '../../../db/examples');
 const SPMV = join(EXAMPLES, 'kernels/spmv');
 
@@ -108,8 +107,7 @@ export async function inspectedSpmvStudy(
       }),
     );
     const scattered = found.accesses?.filter(({ pattern }) => pattern === 'scattered').length;
-    // A kernel's only scattered access reads x. The merge path has several scattered accesses, because its code does
-    // not show which of its reads are contiguous.
+    // Only the read of x is scattered, but the merge path's code does not show which of its reads are contiguous.
     const accesses = found.accesses?.map((access) =>
       scattered === 1 && access.pattern === 'scattered' ? { ...access, footprintBytes: 4 * columns } : access,
     );

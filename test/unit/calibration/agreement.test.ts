@@ -70,8 +70,7 @@ describe('agreement, by hand', () => {
 
   it('computes the regret over the measured best, and the measurements that random search would need', () => {
     const result = agree({ predictedMs: of(1, 2, 3, 4, 5, 6), measuredMs: of(20, 12, 30, 10, 40, 50) });
-    // There are 20 choices of three designs. The least time is 10 in ten of them, 12 in six, 20 in three and 30 in one,
-    // so the mean is 13.1. For choices of four, it is 11.2.
+    // Of 20 choices of three designs, ten have a least time of 10, six 12, three 20, one 30; the mean is 13.1.
     expect(result.shortlists).toMatchObject([
       { k: 1, bestMs: 20, regret: 1, randomMeasurements: 2 },
       { k: 2, bestMs: 12, randomMeasurements: 4 },
