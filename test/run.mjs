@@ -185,11 +185,7 @@ const ofVitest = (
 });
 const ofPlaywright = (
   /** @type {{ stats: { expected: number, unexpected: number, flaky: number, skipped: number } }} */ { stats },
-) => ({
-  passed: stats.expected + stats.flaky,
-  failed: stats.unexpected,
-  skipped: stats.skipped,
-});
+) => ({ passed: stats.expected + stats.flaky, failed: stats.unexpected, skipped: stats.skipped });
 
 mkdirSync(results, { recursive: true });
 

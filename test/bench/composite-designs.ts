@@ -110,9 +110,8 @@ export function randomDesign(random: Random, maxGroupEnds = 2e6): RandomDesign {
     const most = Math.max(1, Math.min(32, Math.floor(64 / width)));
     const residentBlocks = Math.max(1, Math.min(most, Math.round(logBetween(random, 1, most))));
     const multiprocessors = pick(random, MULTIPROCESSORS);
-    const slots = multiprocessors * residentBlocks;
     const waves = random() < 0.25 ? random() : logBetween(random, 1, 100);
-    const gridBlocks = Math.max(1, Math.round(waves * slots));
+    const gridBlocks = Math.max(1, Math.round(waves * multiprocessors * residentBlocks));
     if (gridBlocks * width > maxGroupEnds) continue;
     const schedulers = pick(random, [1, 2, 4]);
     const softness = between(random, 1, 8);

@@ -173,8 +173,7 @@ export function fitFolds(
   const fourNumbers = fitFourNumbers(id, device, times);
   if (!fourNumbers.ok) return fourNumbers;
   const named = implementation.parameters.map((name, at) => {
-    const error = errors[at] < 1 ? errors[at] * Math.exp(all.values[at]) : null;
-    return [name, error] as const;
+    return [name, errors[at] < 1 ? errors[at] * Math.exp(all.values[at]) : null] as const;
   });
   return ok({ values: all.named(), errors: Object.fromEntries(named), folds, fourNumbers: fourNumbers.value });
 }

@@ -169,8 +169,7 @@ function otherTruth(plan: SweepPlan, device: GpuDevice, uniform: UniformSource):
     bytesPerIteration: kernel.bytesPerIteration * about(uniform, 1.5),
     instructionsPerIteration: kernel.instructionsPerIteration * about(uniform, 1.5),
   };
-  const setup = (computeSetupIterations(kernel) + 0.5) * about(uniform, 2);
-  const own = withSetupIterations(changed, setup);
+  const own = withSetupIterations(changed, (computeSetupIterations(kernel) + 0.5) * about(uniform, 2));
   const other = { ...plan, id: `${plan.id} other ${uniform()}`, kernel: own, pipeline: {} };
   const derived = preparePipeline(other, device, null, changed.bytesPerIteration);
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = derived;

@@ -144,9 +144,8 @@ test('changes are announced, the focus stays, and forced colours keep the dataâ€
   const grid = page.getByRole('grid', { name: 'Designs, ranked' });
   await expect(rankRows(page).first()).toHaveAttribute('aria-rowindex', '3');
   await expect(page.getByRole('row', { name: 'Baseline' })).toHaveAttribute('aria-rowindex', '2');
-  await expect(page.getByRole('columnheader', { name: 'Threads', exact: true })).toHaveAccessibleDescription(
-    'Threads that share one unit of work',
-  );
+  const words = 'Threads that share one unit of work';
+  await expect(page.getByRole('columnheader', { name: 'Threads', exact: true })).toHaveAccessibleDescription(words);
   const total = Number(await grid.getAttribute('aria-rowcount')) - 2;
   await page.getByRole('columnheader', { name: 'Block', exact: true }).getByRole('button').click();
   const order = 'of [\\d,]+ valid designs of 5 devices, by Block size, ascending$';

@@ -187,8 +187,7 @@ test('undo in a field that was just entered undoes the last edit, not the text o
 test('rows get their bars even if the engine answers slowly', async ({ page, host }) => {
   // The delay is longer than the list waits for details, so the neighbouring rows are still loading.
   await page.routeWebSocket(/./, (socket) => {
-    const server = socket.connectToServer();
-    server.onMessage((message) => void setTimeout(() => socket.send(message), 250));
+    socket.connectToServer().onMessage((message) => void setTimeout(() => socket.send(message), 250));
   });
   await open(page, host, '#/ranking');
   await expect(rankRows(page).nth(5).getByRole('img').first()).toBeVisible();

@@ -137,9 +137,8 @@ test('keys copy the header, open a map, and unfold the recommendation elsewhere'
   const recommended = maps.getByRole('button', { name: /, recommended$/ });
   await recommended.focus();
   await page.keyboard.press('ArrowRight');
-  const chosen = maps.locator(':focus');
   await expect(recommended).not.toBeFocused();
-  const label = (await chosen.getAttribute('aria-label'))!;
+  const label = (await maps.locator(':focus').getAttribute('aria-label'))!;
   const said = /^(?<u>\d+) threads per unit, best (?<best>[\d.]+)\s[mµ]s$/.exec(label)!;
   await page.keyboard.press('Enter');
   const map = page.getByRole('application', { name: /^Predicted time over block size/ });

@@ -16,9 +16,8 @@ test('the palette finds commands, devices, runs and designs, and exports the sho
   /** Messages of the engine that are held back from the page; null if the page receives them at once. */
   let held: (() => void)[] | null = null;
   await page.routeWebSocket(/./, (socket) => {
-    const server = socket.connectToServer();
     const send = (message: string | Buffer) => () => socket.send(message);
-    server.onMessage((message) => (held ? held.push(send(message)) : send(message)()));
+    socket.connectToServer().onMessage((message) => (held ? held.push(send(message)) : send(message)()));
   });
   await open(page, host);
   await predicted(page, 1);

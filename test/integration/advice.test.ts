@@ -356,9 +356,8 @@ describe('advice where some inputs are not known', () => {
     expect(await report()).not.toContain('Since then');
     const edited = { ...little, kernel: { ...little.kernel, registersPerThread: 40 } };
     await call(engine, 'studies.save', { id: studyId, study: edited });
-    expect(await report()).toContain(
-      'Since then, 1 input of the study has changed, so the study may recommend another design now.',
-    );
+    const words = 'Since then, 1 input of the study has changed, so the study may recommend another design now.';
+    expect(await report()).toContain(words);
   });
 
   it('for a report ends with the engine, leaves no unhandled error, and can be requested again', async () => {

@@ -141,8 +141,7 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
   /** Starts a measurement on an agent's stand-in, whose cases take this time. Resolves when it has saved a case. */
   async function measuring(owner: Engine, target: string, pauseMs: number) {
     process.env.FAKE_BENCH = JSON.stringify({ pauseMs } satisfies FakeBench);
-    const ask = { target, suite: 'contention', repeats: 3, warmUps: 0 };
-    const { runId } = await call(owner, 'bench.start', ask);
+    const { runId } = await call(owner, 'bench.start', { target, suite: 'contention', repeats: 3, warmUps: 0 });
     const done = finished(owner, runId);
     await progressed(owner);
     return { runId, done };

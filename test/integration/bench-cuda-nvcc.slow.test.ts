@@ -343,9 +343,8 @@ describe.skipIf(lacks('nvcc'))('the CUDA sources under nvcc', () => {
       }
     } else {
       expect(records).toMatchObject([{ type: 'lost' }]);
-      expect(ofType(records, 'lost')[0].message).toMatch(
-        /^(looking for CUDA devices: cudaError|no NVIDIA driver|the driver is for CUDA)/,
-      );
+      const words = /^(looking for CUDA devices: cudaError|no NVIDIA driver|the driver is for CUDA)/;
+      expect(ofType(records, 'lost')[0].message).toMatch(words);
     }
   });
 });

@@ -99,8 +99,7 @@ describe.skipIf(lacks('g++'))('the header that chooses a launch', () => {
     const chosen = chosenFor(['1e9 1 100000', '0 0 1', '20 50 100000', '20 1 400000000'].join('\n'));
     for (const [at, units] of [100_000, 1, 100_000, 400_000_000].entries()) {
       const [threads, block, grid, rounds] = chosen[at];
-      const slots = (block / threads) * grid;
-      expect(slots * rounds).toBeGreaterThanOrEqual(units);
+      expect((block / threads) * grid * rounds).toBeGreaterThanOrEqual(units);
       expect((grid - 1) * (block / threads)).toBeLessThan(units);
     }
   });
@@ -145,9 +144,8 @@ describe.skipIf(lacks('nvcc'))('the CUDA header under nvcc', () => {
     write('many.cu', `${text}static_assert(lockstep_walk::class_units[0] > 4294967295ull, "");\n`);
     execute('nvcc', ['-cubin', '-std=c++14', 'many.cu']);
     const above = (what: string, limit: string): string => `${what}, which is above the limit of this code (${limit})`;
-    expect(await refused(many, 'wgsl')).toMatch(
-      /number of units of a class of design 0 is \S*, which is above the limit/,
-    );
+    const words = /number of units of a class of design 0 is \S*, which is above the limit/;
+    expect(await refused(many, 'wgsl')).toMatch(words);
     const ofDesign = 'number of units of design 0 is 1,099,511,627,776';
     expect(await refused(many, 'cub')).toContain(above(ofDesign, '2,147,483,647'));
     const threshold = 'The threshold of a class of design 0 is 5,000,000,000';
@@ -253,12 +251,10 @@ describe.skipIf(lacks('g++'))('the headers for libraries', () => {
       isGridFixed ? gridBlocks : Math.ceil(999 / ((design.blockThreads / threadsPerUnit) * design.unitsPerThread)),
     );
     const vectors = launches.map(({ threadsPerUnit }) => Math.min(32, threadsPerUnit));
-    expect(ran(await header('kokkos'), program('kokkos.cpp'))).toBe(
-      vectors.map((vector, at) => `${blocks[at]} ${design.blockThreads / vector} ${vector}\n`).join(''),
-    );
-    expect(ran(await header('sycl'), program('sycl.cpp'))).toBe(
-      blocks.map((groups) => `${groups * design.blockThreads} ${design.blockThreads}\n`).join(''),
-    );
+    const wanted = vectors.map((vector, at) => `${blocks[at]} ${design.blockThreads / vector} ${vector}\n`).join('');
+    expect(ran(await header('kokkos'), program('kokkos.cpp'))).toBe(wanted);
+    const expected = blocks.map((groups) => `${groups * design.blockThreads} ${design.blockThreads}\n`).join('');
+    expect(ran(await header('sycl'), program('sycl.cpp'))).toBe(expected);
 
     // In CUDA, the program asks for the blocks of a launch, and gets those of the prediction.
     const pairs = design.classes?.map((_, at) => [`class_units[${at}], ${at}`, `class_grid_blocks[${at}]`]);

@@ -25,11 +25,7 @@ const folder = testFolder();
 const db = join(folder, 'test.db');
 const bundle = join(folder, 'bundle');
 const cluster = join(folder, 'cluster');
-const environment = {
-  SLURM_CONF: join(cluster, 'slurm.conf'),
-  NVCC: EMULATING_NVCC,
-  LOCKSTEP_ARCHITECTURE: 'sm_90',
-};
+const environment = { SLURM_CONF: join(cluster, 'slurm.conf'), NVCC: EMULATING_NVCC, LOCKSTEP_ARCHITECTURE: 'sm_90' };
 const daemons: ChildProcess[] = [];
 
 function daemon(program: string, ...args: readonly string[]): void {

@@ -95,9 +95,8 @@ export async function measureLoss(text: string, rounds: number): Promise<readonl
   return UNITS_PER_GROUP.flatMap((n, i) =>
     BALANCINGS.map((balancing, j): LossRow => {
       const timeMs = fastestMs(2 * i, j);
-      const emptyMs = fastestMs(2 * i + 1, 0);
       // A group of empty units still makes one pass, so the difference contains one pass too few per group.
-      const measuredLoss = (((timeMs - emptyMs) / alone) * (mean - 1) + 1) / mean;
+      const measuredLoss = (((timeMs - fastestMs(2 * i + 1, 0)) / alone) * (mean - 1) + 1) / mean;
       return {
         balancing: formatBalancing(balancing),
         unitsPerGroup: n,

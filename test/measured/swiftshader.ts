@@ -66,8 +66,12 @@ async function measure(plan: BenchPlan): Promise<BenchRecord[]> {
       child.once('error', reject);
       child.once('close', (code, signal) => {
         if (code !== 0) return reject(new Error(`the child ended with ${signal ?? code}: ${errors.slice(-2000)}`));
-        const lines = output.trim().split('\n');
-        resolve(lines.map((line) => JSON.parse(line) as BenchRecord));
+        resolve(
+          output
+            .trim()
+            .split('\n')
+            .map((line) => JSON.parse(line) as BenchRecord),
+        );
       });
     });
   } finally {

@@ -92,9 +92,8 @@ it('the designs that two spaces share have the same values, and are all designs 
   forAll(space, space, (earlier, later) => {
     const [before, after] = [valuesOf(earlier), valuesOf(later)];
     const { renumber, shared, listAdded } = findSharedDesigns(earlier, later);
-    expect(before.map((_, design) => renumber(design))).toEqual(
-      before.map((text) => (after.includes(text) ? after.indexOf(text) : null)),
-    );
+    const wanted = before.map((text) => (after.includes(text) ? after.indexOf(text) : null));
+    expect(before.map((_, design) => renumber(design))).toEqual(wanted);
     expect([...listAdded()]).toEqual([...after.keys()].filter((design) => !before.includes(after[design])));
     expect(shared).toBe(after.length - listAdded().length);
   });

@@ -8,11 +8,7 @@ import { lockstep } from '../unit/predict/oracle.ts';
 import { forAll, whole } from '../for-all.ts';
 
 const laws = fc
-  .uniqueArray(fc.tuple(whole(0, 400), whole(1, 1000)), {
-    minLength: 1,
-    maxLength: 24,
-    selector: ([length]) => length,
-  })
+  .uniqueArray(fc.tuple(whole(0, 400), whole(1, 1000)), { minLength: 1, maxLength: 24, selector: ([length]) => length })
   .filter((points) => points.some(([length]) => length > 0))
   .map((points) => {
     const total = points.reduce((sum, [, weight]) => sum + weight, 0);

@@ -68,14 +68,9 @@ it('a summary of repeats is in order, does not depend on the unit, and finds the
   }));
 
 it('a longer shortlist never finds a worse design, and the whole list finds the best', () => {
-  const designs = fc
-    .array(fc.tuple(real(0.1, 100), real(0.1, 100)), {
-      minLength: 2,
-      maxLength: 30,
-    })
-    .map((rows) => {
-      return { predictedMs: Float64Array.from(rows, ([x]) => x), measuredMs: Float64Array.from(rows, ([, y]) => y) };
-    });
+  const designs = fc.array(fc.tuple(real(0.1, 100), real(0.1, 100)), { minLength: 2, maxLength: 30 }).map((rows) => {
+    return { predictedMs: Float64Array.from(rows, ([x]) => x), measuredMs: Float64Array.from(rows, ([, y]) => y) };
+  });
   const shortlists = Array.from({ length: 30 }, (_, i) => i + 1);
   forAllOf(30)(designs, (input) => {
     const result = unwrap(agreement(input, { uniform: mersenneTwister(1), shortlists }));

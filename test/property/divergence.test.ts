@@ -20,10 +20,7 @@ describe('laws of the reconvergence stack', () => {
 
   it('every push is popped, every spill is loaded back, and all lanes leave together', () => {
     forAllOf(300)(
-      fc.array(fc.tuple(whole(0, 8), whole(0, 8)), {
-        minLength: 1,
-        maxLength: 32,
-      }),
+      fc.array(fc.tuple(whole(0, 8), whole(0, 8)), { minLength: 1, maxLength: 32 }),
       shape,
       (pairs, stack) => {
         const registers = { M: pairs.map(([m]) => m), N: pairs.map(([, n]) => n) };

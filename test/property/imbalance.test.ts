@@ -10,11 +10,7 @@ import { forAll, forAllOf, real, whole } from '../for-all.ts';
 
 /** Generates laws of up to 12 lengths between 0 and 10,000, with weights over six orders of magnitude. */
 const anyLaw = fc
-  .uniqueArray(fc.tuple(fc.nat(10_000), real(0, 6)), {
-    minLength: 1,
-    maxLength: 12,
-    selector: ([length]) => length,
-  })
+  .uniqueArray(fc.tuple(fc.nat(10_000), real(0, 6)), { minLength: 1, maxLength: 12, selector: ([length]) => length })
   .map((points) => {
     const weights = points.map(([, exponent]) => 10 ** -exponent);
     const total = weights.reduce((sum, w) => sum + w, 0);

@@ -25,9 +25,7 @@ it('a design is a number: encode undoes decode, and positions stay on their axes
   }));
 
 describe('tasks', () => {
-  const saved = fc.array(fc.tuple(real(0, 1), whole(1, 5000)), {
-    maxLength: 6,
-  });
+  const saved = fc.array(fc.tuple(real(0, 1), whole(1, 5000)), { maxLength: 6 });
   it('name each unsaved design once, and no saved design', () => {
     forAllOf(60)(counts, saved, whole(1, 16), (axes, pieces, workers) => {
       const total = sizeOf(axes);
@@ -51,11 +49,10 @@ describe('tasks', () => {
   });
   it('take the same range of designs of every device if there are no results yet', () =>
     forAllOf(60)(counts, whole(1, 16), (axes, workers) => {
-      const perDevice = sizeOf(axes) / axes[0];
       for (const task of missingTasks(axes, [], workers)) {
         expect(task.length).toBe(axes[0]);
         task.forEach(({ first, count }, device) => {
-          expect(first - device * perDevice).toBe(task[0].first);
+          expect(first - device * (sizeOf(axes) / axes[0])).toBe(task[0].first);
           expect(count).toBe(task[0].count);
         });
       }
@@ -86,9 +83,8 @@ describe.each(EXAMPLES)('random designs of the example %s', (name) => {
       expect(Math.max(issueFraction!, bandwidthFraction ?? 0)).toBeLessThanOrEqual(1);
       // The seven parts are sums in which terms may cancel, so the rounding error is relative to the largest part.
       const largest = Math.max(...parts.map(Math.abs), breakdown!.timeMs);
-      expect(Math.abs(parts.reduce((sum, part) => sum + part, 0) - breakdown!.timeMs)).toBeLessThanOrEqual(
-        16 * Number.EPSILON * largest,
-      );
+      const rounding = 16 * Number.EPSILON * largest;
+      expect(Math.abs(parts.reduce((sum, part) => sum + part, 0) - breakdown!.timeMs)).toBeLessThanOrEqual(rounding);
       expect(one.aggregateLoss[0]).toBeGreaterThanOrEqual(1 - 1e-6); // The column is stored as float32.
       expect(one.meanLoss[0]).toBeGreaterThanOrEqual(1 - 1e-6);
       expect(one.occupancyFraction[0]).toBeGreaterThan(0);

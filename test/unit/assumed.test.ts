@@ -36,13 +36,11 @@ it('the range of an assumed input is that of its law, around the value of the st
   const { quantiles } = ASSUMED_LAWS['kernel.prologue'];
   expect(rangeOf('kernel.prologue')).toEqual([quantiles[0], quantiles.at(-1)]);
   // The study states 40 registers, and the law has 36 in the middle.
-  expect(rangeOf('kernel.registersPerThread')).toEqual(
-    [20, 128].map((end) => Math.round(40 * Math.sqrt(end / middle('registersPerThread')))),
-  );
+  const wanted = [20, 128].map((end) => Math.round(40 * Math.sqrt(end / middle('registersPerThread'))));
+  expect(rangeOf('kernel.registersPerThread')).toEqual(wanted);
   const chain = ASSUMED_LAWS['kernel.chainInstructions'].quantiles;
-  expect(rangeOf('kernel.chainInstructions')).toEqual(
-    [chain[0], chain.at(-1)!].map((part) => Number((60 * part).toPrecision(3))),
-  );
+  const expected = [chain[0], chain.at(-1)!].map((part) => Number((60 * part).toPrecision(3)));
+  expect(rangeOf('kernel.chainInstructions')).toEqual(expected);
   expect(rangeOf('device.clockMhz')).toBeNull();
   expect(Object.fromEntries(facts.map(({ field, note }) => [field, note]))).toMatchObject({
     'kernel.prologue': ASSUMED_LAWS['kernel.prologue'].source,

@@ -50,9 +50,8 @@ it('a staircase loses bandwidth step by step as cores finish, and needs a bandwi
   ]);
   expect(staircaseMs(curve, new Float64Array(8))).toBe(0);
   expect(staircaseMs(curve, Float64Array.of(0, 0, 20e6))).toBe(2);
-  expect(() => staircaseMs(Float64Array.of(0, 10), Float64Array.of(1, 1))).toThrow(
-    'The bandwidth curve goes up to 1 cores instead of 2.',
-  );
+  const words = 'The bandwidth curve goes up to 1 cores instead of 2.';
+  expect(() => staircaseMs(Float64Array.of(0, 10), Float64Array.of(1, 1))).toThrow(words);
 });
 
 it('two phases split at the load of core K, and have no first phase when fewer cores than K have work', () => {

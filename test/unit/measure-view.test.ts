@@ -403,9 +403,8 @@ describe('set-up', () => {
 it('figures are shown in one strip, and in one sentence, and those of two designs say that they mean nothing', () => {
   const comparison = compare(DETAIL);
   const stats = comparisonStats(comparison);
-  expect(stats.map(({ label }) => label).join()).toBe(
-    'Spearman,Kendall,median error,scale,first choice,best of 5,best of 10,random search',
-  );
+  const labels = 'Spearman,Kendall,median error,scale,first choice,best of 5,best of 10,random search';
+  expect(stats.map(({ label }) => label).join()).toBe(labels);
   expect(stats.at(-1)!.value).toBe('37');
   expect(stats.at(-1)!.hint).toMatch(/at random, on average, to match the best of the model’s first 5$/);
   expect(comparisonVerdict(comparison)).toMatch(/first 5 .*about 37 measurements\.$/);
@@ -461,9 +460,8 @@ describe('calibration', () => {
   });
 
   it('is judged by designs that were left out of the fit, or says that there are none', () => {
-    expect(verdict(profileOf())).toMatch(
-      /left out of the fit.*falls from 5\.2.* to 1\.4.*cooperation step, so it keeps its value/,
-    );
+    const words = /left out of the fit.*falls from 5\.2.* to 1\.4.*cooperation step, so it keeps its value/;
+    expect(verdict(profileOf())).toMatch(words);
     expect(verdict(profileOf({ heldOut: null }))).toMatch(/because there are too few to leave any out/);
     const worse = profileOf({ heldOut: { folds: 5, medianError: 0.06, p95Error: 0.2, spearman: 0.9 } });
     expect(verdict(worse)).toMatch(/^No gain .*6\.0.*5\.2/);

@@ -64,9 +64,8 @@ describe('a study of CPUs and a GPU', () => {
     }
     const detail = await call('runs.get', { id: run.id });
     expect(detail.machine).toMatch(/, \d+ cores?, Node \d+\.\d+\.\d+$/);
-    expect(detail.devices.map(({ id, kind }) => [id, kind])).toEqual(
-      DEVICES.map((id) => [id, id.startsWith('nvidia-a100') ? 'gpu' : 'cpu']),
-    );
+    const wanted = DEVICES.map((id) => [id, id.startsWith('nvidia-a100') ? 'gpu' : 'cpu']);
+    expect(detail.devices.map(({ id, kind }) => [id, kind])).toEqual(wanted);
 
     const compared = await call('compare.devices', { runId: run.id });
     compared.devices.forEach(({ best }, i) => expect(compared.cross[i][i]).toBe(best!.timeMs));

@@ -84,9 +84,8 @@ describe("configurations of a user's own kernel", () => {
     const linked = { runId: sweepId, deviceId: DEVICE, designs: 9 };
     expect(imported).toEqual({ runId, kind: 'kernel-tuner-cache', cases: 9, failed: 0, linked, warnings: [] });
     const of = { deviceId: DEVICE, sourceRunId: sweepId, backend: 'external' };
-    expect(await measurementsOf(runId)).toMatchObject(
-      chosen.map(({ designIndex, design, predictedMs }) => ({ ...of, designIndex, design, predictedMs })),
-    );
+    const wanted = chosen.map(({ designIndex, design, predictedMs }) => ({ ...of, designIndex, design, predictedMs }));
+    expect(await measurementsOf(runId)).toMatchObject(wanted);
 
     const detail = await call('bench.detail', { id: runId });
     expect(detail.request).toMatchObject({ suite: 'designs', sourceRunId: sweepId, deviceId: DEVICE, repeats: 3 });
@@ -276,9 +275,8 @@ it('an exported T4 file does not count as a measurement if it is unchanged, even
   });
   expect(await measurementsOf(imported.runId)).toMatchObject(expected);
   expect(unwrap(await bench.engine.context.store.getRun(imported.runId)).best).toBeNull();
-  expect(await refusal(text, { runId: sweepId })).toBe(
-    `own.json: All times are unchanged predictions of run ${sweepId}. Import measured times.`,
-  );
+  const words = `own.json: All times are unchanged predictions of run ${sweepId}. Import measured times.`;
+  expect(await refusal(text, { runId: sweepId })).toBe(words);
 });
 
 it('an exported T4 file of another run gives only its run times, because its other times may be predictions', async () => {
@@ -355,9 +353,8 @@ it('a CSV of measured times is imported without predicted times, and refused wit
   const text = `design,time_ms\n${first.designIndex},9\n${second.designIndex},${second.predictedMs}\n`;
   const imported = await importText('own.csv', text, { runId: sweepId });
   expect(imported.linked).toMatchObject({ designs: 1 });
-  expect(imported.warnings[0]).toBe(
-    `1 configuration has the predicted time of run ${sweepId} instead of a measured time, and is left out.`,
-  );
+  const words = `1 configuration has the predicted time of run ${sweepId} instead of a measured time, and is left out.`;
+  expect(imported.warnings[0]).toBe(words);
   expect(await refusal(text, {}, 'own.csv')).toBe(
     'own.csv: The file does not name its sweep. Specify the run (import --run RUN), or open the run in the app.',
   );
@@ -384,9 +381,8 @@ it('the fastest measured design is named beside the recommended one, in advice, 
   await measure({ [designIndex]: 3 });
   const { measured } = await advise();
   expect(measured).toMatchObject({ designIndex: other, medianMs: 2 });
-  expect(measured!.sentence).toMatch(
-    /^Of 2 measured designs, .* was the fastest: 2\.000\sms, against 3\.000\sms for design/,
-  );
+  const message = /^Of 2 measured designs, .* was the fastest: 2\.000\sms, against 3\.000\sms for design/;
+  expect(measured!.sentence).toMatch(message);
   for (const format of ['markdown', 'cuda', 'kernel-tuner'])
     expect((await bench.render(runId, format)).text).toContain(`Of 2 measured designs, the kernel of design ${other}`);
   await measure({ [other]: 4 });

@@ -39,8 +39,7 @@ async function refusal(bytes: Uint8Array, more: object = {}): Promise<string> {
 describe('a storage of Optuna', () => {
   it('is imported with its complete trials, equal parameters as repeats, and choices by their text', async () => {
     // The bytes claim a write-ahead log. The values are in the file nevertheless, because the log was merged.
-    const withLog = storage([WALK]).fill(2, 18, 20);
-    for (const bytes of [storage([WALK]), withLog]) {
+    for (const bytes of [storage([WALK]), storage([WALK]).fill(2, 18, 20)]) {
       const imported = await importFile(new Uint8Array(gzipSync(bytes)), { timeUnit: 'us' });
       expect(imported).toMatchObject({ kind: 'optuna', cases: 3, failed: 1 });
       const left =

@@ -41,9 +41,8 @@ describe('simulating the best of a sweep', () => {
     // In the order of predictions, nothing changes, but simulated rows also show their simulated time.
     const after = await page({ runId, limit: 8 });
     expect(after.simulated).toBe(5);
-    expect(after.rows.map(({ designIndex, rank, predictedMs }) => [designIndex, rank, predictedMs])).toEqual(
-      before.rows.map(({ designIndex, rank, timeMs }) => [designIndex, rank, timeMs]),
-    );
+    const wanted = before.rows.map(({ designIndex, rank, timeMs }) => [designIndex, rank, timeMs]);
+    expect(after.rows.map(({ designIndex, rank, predictedMs }) => [designIndex, rank, predictedMs])).toEqual(wanted);
     for (const [at, { fidelity, timeMs, predictedMs, simulated }] of after.rows.entries())
       expect([fidelity, timeMs]).toEqual(at < 5 ? ['simulated', simulated!.meanMs] : ['predicted', predictedMs]);
 

@@ -73,8 +73,7 @@ describe('one design of a constant workload, by hand', () => {
         axes: { threadsPerUnit: [32], blockThreads: [blockThreads], unitsPerThread: [1] },
       });
     const { predictor, columns } = await predicted(study(32), [h100]);
-    const startsMs = 2 ** 20 * 0.604e-6 + h100.launchMicroseconds! / 1e3;
-    expect(columns.timeMs[0]).toBeCloseTo(startsMs, 12);
+    expect(columns.timeMs[0]).toBeCloseTo(2 ** 20 * 0.604e-6 + h100.launchMicroseconds! / 1e3, 12);
     const { regime, parts, timeMs } = explainDesign(predictor, 0)!;
     expect(regime.id).toBe('block-starts');
     expect(parts.blockTail).toBeGreaterThan(0.3 * timeMs);

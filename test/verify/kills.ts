@@ -315,9 +315,8 @@ async function killImports(report: Report, kills: number, folder: string, tally:
 
 async function killMigrations(report: Report, kills: number, folder: string, tally: Tally): Promise<void> {
   const { uniform } = report;
-  const versions = goldenVersions();
   for (let killed = 0, attempt = 0, workMs = 0; killed < kills && attempt < 4 * kills; attempt++) {
-    const version = oneOf(uniform, versions.slice(0, -1));
+    const version = oneOf(uniform, goldenVersions().slice(0, -1));
     const file = join(folder, `migrate-${attempt}.db`);
     copyFileSync(goldenFile(version), file);
     const ms = workMs * uniform();

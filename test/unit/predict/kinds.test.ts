@@ -102,9 +102,8 @@ describe('even shares', () => {
           const depth = Math.max(...own.map((items) => items.length));
           const starts = new Set(own.flatMap((of) => of.flatMap((first, at) => (first || at === 0 ? [at] : []))));
           const at = [Math.floor(group / groupsPerBlock), group % groupsPerBlock] as const;
-          expect(evenShare.computeShareDepth(shared, dealing, share, 5, ...at, scratch)).toBe(
-            depth === 0 ? 0 : depth + setupIterations * starts.size + 5,
-          );
+          const wanted = depth === 0 ? 0 : depth + setupIterations * starts.size + 5;
+          expect(evenShare.computeShareDepth(shared, dealing, share, 5, ...at, scratch)).toBe(wanted);
         }
       },
     );

@@ -12,12 +12,7 @@ it('the preview of a report renders the Markdown of reports, including escapes',
       kind: 'paragraph',
       spans: [{ kind: 'strong', text: 'x' }, text(' '), { kind: 'code', text: 'y|z' }, text(' *w*')],
     },
-    {
-      kind: 'table',
-      numeric: [false, true],
-      head: [[text('a')], [text('b')]],
-      rows: [[[text('1 | 2')], [text('3')]]],
-    },
+    { kind: 'table', numeric: [false, true], head: [[text('a')], [text('b')]], rows: [[[text('1 | 2')], [text('3')]]] },
     { kind: 'list', ordered: false, items: [[text('one')], [text('two')]] },
   ]);
 });
@@ -28,11 +23,7 @@ it('the preview of a report shows HTML, links and pictures as plain text', () =>
   expect(blocks).toEqual([
     { kind: 'paragraph', spans: [text('<script>alert(1)</script>')] },
     { kind: 'paragraph', spans: [text(inner)] },
-    {
-      kind: 'list',
-      ordered: false,
-      items: [[text('![p](http://h/p.png)')], [{ kind: 'strong', text: '<i>y</i>' }]],
-    },
+    { kind: 'list', ordered: false, items: [[text('![p](http://h/p.png)')], [{ kind: 'strong', text: '<i>y</i>' }]] },
   ]);
 });
 
