@@ -27,6 +27,12 @@ export interface DeviceLimits {
  */
 export const NEAR_PAGE_LATENCY = 0.6;
 
+/**
+ * Achieved bandwidth divided by the bandwidth of the data sheet, for a device without a measured value. Assumed: the
+ * median of 41 fits to the SpMV times of `db/evidence`.
+ */
+export const ACHIEVED_BANDWIDTH = 0.66;
+
 /** `sources`: field → citation or URL; `*` for all other fields. */
 export interface GpuDevice {
   readonly kind: 'gpu';
@@ -59,7 +65,7 @@ export interface GpuDevice {
   readonly launchMicroseconds?: number | undefined;
   /** Time from one block start to the next on the whole device, ns; assumed if nobody measured it. */
   readonly blockStartNanoseconds?: number | undefined;
-  /** Bandwidth for 32-byte sectors at random addresses. If omitted, they are assumed to be as fast as other sectors. */
+  /** Bandwidth for sectors at random addresses of device memory; assumed if nobody measured it. */
   readonly randomSectorsGbS?: number | undefined;
   readonly cachedSectorsGbS?: number | undefined;
   readonly limits: DeviceLimits;

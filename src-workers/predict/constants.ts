@@ -20,11 +20,6 @@ export const FETCHING_GROUPS = 1024;
 
 /** Shortest kernel time on a device without measured launches, ms. Assumed: an empty kernel takes 2 to 3 µs. */
 export const LAUNCH_FLOOR_MS = 0.0025;
-/**
- * Achieved bandwidth divided by the bandwidth of the data sheet, for a device without a measured value. Assumed: the
- * median of 41 fits to the SpMV times of `db/evidence`.
- */
-export const ACHIEVED_BANDWIDTH = 0.66;
 
 /** Memory for depth laws and launches that only one task needs, bytes. */
 export const TASK_BYTES = 16 * 2 ** 20;

@@ -1,7 +1,7 @@
 import type { Achieved, Breakdown } from '../domain/breakdown.ts';
 import { isEvenShare, isPadded } from '../domain/design.ts';
 import { regimeInfo } from '../domain/regime.ts';
-import { ACHIEVED_BANDWIDTH } from './constants.ts';
+import { ACHIEVED_BANDWIDTH } from '../domain/device.ts';
 import { explainCpu } from './cpu.ts';
 import { keepsOrder } from './dealing/given.ts';
 import {

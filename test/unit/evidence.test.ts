@@ -15,7 +15,7 @@ import { loadEvidence } from '../../src-workers/evidence/load.ts';
 import { SPMV_IMPLEMENTATIONS } from '../../src-workers/evidence/spmv-designs.ts';
 import { SPMV_PARAMETERS } from '../../src-workers/evidence/spmv-parameters.ts';
 import { median } from '../../src-workers/numeric/statistics.ts';
-import { ACHIEVED_BANDWIDTH } from '../../src-workers/predict/constants.ts';
+import { ACHIEVED_BANDWIDTH } from '../../src-workers/domain/device.ts';
 import { parseEvidence } from '../../src-workers/parse/evidence.ts';
 import { gpu, GPUS as devices } from '../catalogue.ts';
 import { chunks, encode } from '../data.ts';

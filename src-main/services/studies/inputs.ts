@@ -1,8 +1,7 @@
 import type { Unknown } from '../../../src-workers/advise/unknown.ts';
-import type { Device } from '../../../src-workers/domain/device.ts';
+import { ACHIEVED_BANDWIDTH, type Device } from '../../../src-workers/domain/device.ts';
 import { decidingFields, inputFacts, type InputFact } from '../../../src-workers/domain/provenance.ts';
 import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
-import { ACHIEVED_BANDWIDTH } from '../../../src-workers/predict/constants.ts';
 import type { Study } from '../../contract/study.ts';
 import { assumedRange, lawSource, unknownOf, withLaws } from './assumed.ts';
 import { predictionInputs } from './plan.ts';

@@ -1,4 +1,4 @@
-import { NEAR_PAGE_LATENCY, type GpuDevice } from '../../domain/device.ts';
+import { ACHIEVED_BANDWIDTH, NEAR_PAGE_LATENCY, type GpuDevice } from '../../domain/device.ts';
 import type { KernelProfile, MemoryAccess } from '../../domain/kernel.ts';
 import { firstLevelCacheBytes } from './first-level-cache.ts';
 import {
@@ -40,24 +40,35 @@ export function bytesOfIteration(
   const sector = sectorBytes(device);
   const cache = firstLevelCacheBytes(device, threads.sharedMemoryBytes);
   const reuseFraction = computeReuse(device, kernel, threads, cache);
+  const keptInSecond = keepInSecond(device, accesses, threads);
   // Bytes from device memory and from the level-2 cache are two resources; the scarcer one sets the pace.
-  const { memoryBandwidthGbS, achievedBandwidthFraction = 1, randomSectorsGbS, cachedSectorsGbS } = device;
+  const { memoryBandwidthGbS, achievedBandwidthFraction = ACHIEVED_BANDWIDTH, cachedSectorsGbS } = device;
+  const { randomSectorsGbS = RANDOM_BANDWIDTH_RATIO * memoryBandwidthGbS } = device;
   const achievedGbS = achievedBandwidthFraction * memoryBandwidthGbS;
   // The bandwidth of the cache was measured at random addresses, and all its traffic is assumed to be random.
-  const random = randomSectorsGbS === undefined ? 1 : Math.max(1, achievedGbS / randomSectorsGbS);
   const ofCache = cachedSectorsGbS === undefined ? CACHE_BANDWIDTH_RATIO : cachedSectorsGbS / achievedGbS;
+  const random = Math.max(1, achievedGbS / randomSectorsGbS);
   let far = 0;
   let near = 0;
   for (const access of accesses) {
     const { beyondFirst, beyondSecond } = countMisses(device, access, cache);
     const bytes = sectorTraffic(access, threads, reuseFraction, sector) * beyondFirst;
     near += bytes;
+    // The level-2 cache may keep sectors of a run that the first-level cache lost before the run used them up.
+    const once = sectorTraffic(access, threads, 1, sector) * beyondFirst;
+    const fresh = once + (bytes - once) * (1 - keptInSecond);
     // Without a footprint, the fraction of misses contains this cost: it was fitted to times at random addresses.
     const isRandom = access.pattern === 'scattered' && access.footprintBytes !== undefined;
-    far += bytes * beyondSecond * (isRandom ? random : 1);
+    far += fresh * beyondSecond * (isRandom ? random : 1);
   }
   return Math.max(far, near / ofCache);
 }
+
+/**
+ * Bandwidth of device memory for sectors at random addresses divided by its peak, assumed for every device. Measured on
+ * an H100: 1,068 of 3,352 GB/s (test/data/measured/README.md).
+ */
+const RANDOM_BANDWIDTH_RATIO = 0.35;
 
 /**
  * Bandwidth of the level-2 cache divided by the peak bandwidth of device memory, assumed for every device. Measured,
@@ -70,7 +81,7 @@ const CACHE_BANDWIDTH_RATIO = 2.3;
  * Fraction of gathers that need a separate sector from device memory, for random columns. Fits to the SpMV times of
  * `db/evidence` have a median of 0.12, because rows and neighbours share sectors.
  */
-const GATHER_MISS_FRACTION = 0.4;
+const GATHER_MISS_FRACTION = 0.5;
 
 /** The fraction of sectors that miss the first-level cache, and of these, the fraction that also misses level 2. */
 function countMisses(
@@ -88,6 +99,10 @@ function countMisses(
   return { beyondFirst: each * (1 - kept(cache)), beyondSecond: each * (1 - kept(l2Bytes)) };
 }
 
+function countTouchedBytes(device: GpuDevice, accesses: readonly MemoryAccess[], threads: AccessingThreads): number {
+  return accesses.reduce((sum, access) => sum + touchedBytes(access, threads, lineBytes(device)), 0);
+}
+
 /**
  * Computes the fraction of a run's sectors that an iteration finds in the first-level cache because the previous
  * iteration needed them. While a thread group waits for a load, other groups may evict its sectors. Unrolled iterations
@@ -102,14 +117,19 @@ function computeReuse(
   threads: AccessingThreads,
   cache: number,
 ): number {
-  const touched = accesses.reduce((sum, access) => sum + touchedBytes(access, threads, lineBytes(device)), 0);
   const waits = loads > 0 ? Math.min(1, loads) : 1;
-  return 1 - waits * (1 - hitFraction(touched, cache));
+  return 1 - waits * (1 - hitFraction(countTouchedBytes(device, accesses, threads), cache));
+}
+
+/** Computes the fraction of a run's sectors that the level-2 cache keeps from one iteration to the next. */
+function keepInSecond(device: GpuDevice, accesses: readonly MemoryAccess[], threads: AccessingThreads): number {
+  const onDevice = { ...threads, residentThreads: threads.residentThreads * device.multiprocessors };
+  return hitFraction(countTouchedBytes(device, accesses, onDevice), device.l2Bytes);
 }
 
 /** The bytes that resident threads touch in one iteration. A cache keeps whole lines, even for one sector. */
 function touchedBytes(
-  { pattern, elementBytes, missFraction = GATHER_MISS_FRACTION }: MemoryAccess,
+  { pattern, elementBytes, footprintBytes = Infinity, missFraction = GATHER_MISS_FRACTION }: MemoryAccess,
   { residentThreads, threadsPerUnit, unitElements }: AccessingThreads,
   line: number,
 ): number {
@@ -121,7 +141,7 @@ function touchedBytes(
       return residentThreads * elementBytes;
     case 'scattered':
       // Lanes that read the same sectors touch the same lines.
-      return residentThreads * Math.sqrt(missFraction) * wholeSectors(elementBytes, line);
+      return Math.min(footprintBytes, residentThreads * Math.sqrt(missFraction) * wholeSectors(elementBytes, line));
   }
 }
 
@@ -171,17 +191,19 @@ export function loadLatencyCycles(
   const sector = sectorBytes(device);
   const cache = firstLevelCacheBytes(device, threads.sharedMemoryBytes);
   const reuse = computeReuse(device, { accesses, dependentLoadsPerIteration }, threads, cache);
+  const keptInSecond = keepInSecond(device, accesses, threads);
   const latencies = accesses
     .map((access) => {
       const { beyondFirst: share, beyondSecond } = countMisses(device, access, cache);
       // If the sector of a run stays in the cache, the run needs the next sector only when this one is used up.
       const next =
         access.pattern === 'along-unit' ? Math.min(1, (access.elementBytes * threads.threadsPerUnit) / sector) : 1;
-      const beyondFirst = share * (reuse * next + 1 - reuse);
+      const again = (1 - reuse) * (1 - next);
+      const beyondFirst = share * (next + again);
       // Each lane of a unit gathers separately.
       const lanes = access.pattern === 'scattered' ? Math.min(threads.threadsPerUnit, device.threadGroupWidth) : 1;
       const any = (miss: number): number => anyUnit(1 - (1 - miss) ** lanes);
-      const far = any(beyondFirst * beyondSecond);
+      const far = any(share * beyondSecond * (next + again * (1 - keptInSecond)));
       const near = any(beyondFirst) - far;
       return {
         pattern: access.pattern,

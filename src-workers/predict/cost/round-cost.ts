@@ -1,5 +1,5 @@
 import { isEvenShare, isPadded } from '../../domain/design.ts';
-import { NEAR_PAGE_LATENCY, type GpuDevice } from '../../domain/device.ts';
+import { ACHIEVED_BANDWIDTH, NEAR_PAGE_LATENCY, type GpuDevice } from '../../domain/device.ts';
 import type { PipelineParameters } from '../../domain/kernel.ts';
 import {
   bytesOfIteration,
@@ -12,7 +12,6 @@ import { firstLevelCacheBytes } from '../../models/memory/first-level-cache.ts';
 import { sectorBytes } from '../../models/memory/traffic.ts';
 import { bytesPerMultiprocessorCycle, pipelineParameters, type Demand } from '../../models/pipeline/derive.ts';
 import { cyclesWithTraffic } from '../../models/pipeline/soft-saturation.ts';
-import { ACHIEVED_BANDWIDTH } from '../constants.ts';
 import { countSearchSteps } from '../dealing/even-share.ts';
 import type { GpuCandidate } from '../design/candidate.ts';
 import type { SweepPlan } from '../plan.ts';
