@@ -114,6 +114,10 @@ const accessSchema = v.strictObject(
       count(2 ** 50),
       'Size of an array that is read repeatedly, bytes; leave it out if each element is read once, or if no cache can hold the array',
     ),
+    missFraction: optional(
+      between(0, 1),
+      'Fraction of the reads at scattered places that each fetch a sector of their own if no cache holds the array, 0 to 1: 1 for random places, less if neighbours share sectors. Assumed if left out',
+    ),
   },
   'must be an object with "pattern" and "elementBytes"',
 );

@@ -488,9 +488,11 @@ const PATTERN_TEXT = {
 
 export function accessesText(accesses: readonly MemoryAccess[]): string {
   return accesses
-    .map(({ pattern, elementBytes, footprintBytes }) => {
+    .map(({ pattern, elementBytes, footprintBytes, missFraction }) => {
       const size = footprintBytes === undefined ? '' : ` in ${footprintBytes.toLocaleString('en')} B`;
-      return `${elementBytes} B ${PATTERN_TEXT[pattern]}${size}`;
+      const apart =
+        missFraction === undefined ? '' : ` (${Number((100 * missFraction).toPrecision(3))} % need a sector each)`;
+      return `${elementBytes} B ${PATTERN_TEXT[pattern]}${size}${apart}`;
     })
     .join(', ');
 }

@@ -22,6 +22,8 @@ const A100 = gpu('nvidia-a100-sxm4-40gb');
 /** On this device, loads bypass the first-level cache. */
 const K20 = gpu('nvidia-k20');
 const MI210 = gpu('amd-mi210');
+/** Devices whose level-2 cache keeps no sectors that the first-level cache lost. */
+const [SMALL_A100, SMALL_K20] = [A100, K20].map((device) => ({ ...device, l2Bytes: 0 }));
 
 const bytes = (device: typeof A100, accesses: readonly MemoryAccess[], threads: Partial<AccessingThreads> = {}) =>
   bytesOfIteration(device, { accesses, bytesPerIteration: 0 }, threads);
@@ -39,15 +41,23 @@ describe('bytes of an iteration', () => {
   it('along a unit are the sectors that its threads share, and those of neighbours if units are short, if nothing is reused', () => {
     // A sector has 8 elements. u consecutive elements that begin anywhere touch (u + 7)/8 sectors on average.
     for (const u of [1, 2, 4, 8, 32, 256])
-      expect(bytes(K20, [along(4)], { threadsPerUnit: u })).toBe((4 * (u + 7)) / u);
-    expect(bytes(K20, [along(8), along(4)])).toBe(64);
+      expect(bytes(SMALL_K20, [along(4)], { threadsPerUnit: u })).toBe((4 * (u + 7)) / u);
+    expect(bytes(SMALL_K20, [along(8), along(4)])).toBe(64);
     const short = [{ unitElements: 2 }, { unitElements: 2, threadsPerUnit: 2 }, { unitElements: 0.5 }];
-    expect(short.map((threads) => bytes(K20, [along(4)], threads))).toEqual([8, 4, 4]);
+    expect(short.map((threads) => bytes(SMALL_K20, [along(4)], threads))).toEqual([8, 4, 4]);
+  });
+
+  it('along a unit come from device memory once, as far as the level-2 cache keeps them', () => {
+    // 2,048 threads on each of 13 multiprocessors touch 128 B each. If this fills the cache, half of the sectors stay.
+    const full = { ...K20, l2Bytes: K20.multiprocessors * 2048 * 128 };
+    expect(bytes(full, [along(4)])).toBeCloseTo(4 + (32 - 4) / 2, 12);
+    // If all stay, the level-2 cache delivers each sector eight times, with 2.3 times the bandwidth.
+    expect(bytes({ ...full, l2Bytes: 1e12 }, [along(4)])).toBeCloseTo(32 / 2.3, 9);
   });
 
   it('along a unit load fewer sectors twice if several iterations wait for their loads together', () => {
     const of = (dependentLoadsPerIteration: number): number =>
-      bytesOfIteration(A100, { accesses: [along(4)], bytesPerIteration: 0, dependentLoadsPerIteration });
+      bytesOfIteration(SMALL_A100, { accesses: [along(4)], bytesPerIteration: 0, dependentLoadsPerIteration });
     expect(of(2)).toBe(of(1));
     expect(of(0.25) - 4).toBeCloseTo((of(1) - 4) / 4, 12);
   });
@@ -61,21 +71,21 @@ describe('bytes of an iteration', () => {
 
   it('along a unit are the element if sectors stay in the first-level cache', () => {
     // The cache has lines of 128 B. 32 lines take 1/48 of 192 KiB, so all but one of 48³ + 1 reads hit.
-    expect(bytes(A100, [along(4)], { residentThreads: 32 })).toBeCloseTo(4 + 28 / (48 ** 3 + 1), 12);
+    expect(bytes(SMALL_A100, [along(4)], { residentThreads: 32 })).toBeCloseTo(4 + 28 / (48 ** 3 + 1), 12);
     // 2,048 lines take 4/3 of the cache, so 27 of 27 + 64 reads hit.
-    expect(bytes(A100, [along(4)])).toBeCloseTo((27 * 4 + 64 * 32) / 91, 12);
+    expect(bytes(SMALL_A100, [along(4)])).toBeCloseTo((27 * 4 + 64 * 32) / 91, 12);
     // A unit has 8 B. 2,048 units share lines and touch 16 KiB of the cache, so 1 in 12³ + 1 reads misses.
-    expect(bytes(A100, [along(4)], { unitElements: 2 })).toBeCloseTo(4 + (8 - 4) / (12 ** 3 + 1), 12);
+    expect(bytes(SMALL_A100, [along(4)], { unitElements: 2 })).toBeCloseTo(4 + (8 - 4) / (12 ** 3 + 1), 12);
     // The shared memory leaves no space for a first-level cache.
-    expect(bytes(A100, [along(4)], { sharedMemoryBytes: 192 * 1024 })).toBe(32);
+    expect(bytes(SMALL_A100, [along(4)], { sharedMemoryBytes: 192 * 1024 })).toBe(32);
   });
 
-  it('are whole sectors for the gathers that miss, which are two in five unless the kernel states it', () => {
+  it('are whole sectors for the gathers that miss, which are half unless the kernel states it', () => {
     // A sector has 32 B on NVIDIA and 64 B on AMD.
     const missing = { missFraction: 1 };
     expect([bytes(K20, [gather(8, missing)]), bytes(MI210, [gather(8, missing)])]).toEqual([32, 64]);
     expect(bytes(K20, [gather(48, missing)])).toBe(64);
-    expect(bytes(K20, [gather(8)])).toBeCloseTo(0.4 * 32, 12);
+    expect(bytes(K20, [gather(8)])).toBeCloseTo(0.5 * 32, 12);
     // The level-2 cache serves √0.05 of the gathers, with 2.3 times the bandwidth, but is still the bottleneck.
     expect(bytes(K20, [gather(8, { missFraction: 0.05 })])).toBeCloseTo((Math.sqrt(0.05) * 32) / 2.3, 12);
     expect(bytes(K20, [gather(8, { missFraction: 0 })])).toBe(0);
@@ -87,22 +97,36 @@ describe('bytes of an iteration', () => {
     expect(bytes(K20, [of(1)])).toBeCloseTo(32 / 2.3, 9);
     // The array gets half of the cache. If it has this size, the hit rate is ∛½, and the cache is still the bottleneck.
     expect(bytes(K20, [of(K20.l2Bytes / 2)])).toBeCloseTo(32 / 2.3, 9);
-    // If the array is four times as large, the hit rate is 1/∛65, and device memory is the bottleneck.
-    expect(bytes(K20, [of(K20.l2Bytes * 2)])).toBeCloseTo(32 * (1 - 1 / Math.cbrt(65)), 9);
+    // If the array is four times as large, the hit rate is 1/∛65, and device memory is the bottleneck. It delivers
+    // sectors at random addresses at the measured rate, or else at 0.35 of the peak.
+    const known = { ...K20, achievedBandwidthFraction: 0.7 };
+    expect(bytes(known, [of(K20.l2Bytes * 2)])).toBeCloseTo(2 * 32 * (1 - 1 / Math.cbrt(65)), 9);
+    const measured = { ...known, randomSectorsGbS: 0.14 * K20.memoryBandwidthGbS };
+    expect(bytes(measured, [of(K20.l2Bytes * 2)])).toBeCloseTo(5 * 32 * (1 - 1 / Math.cbrt(65)), 9);
+    expect(bytes({ ...K20, achievedBandwidthFraction: 0.2 }, [of(K20.l2Bytes * 2)])).toBeCloseTo(
+      32 * (1 - 1 / Math.cbrt(65)),
+      9,
+    );
     // Whatever the size of an array, a part of it is in the caches.
-    expect(bytes(K20, [of(K20.l2Bytes * 1000)])).toBeCloseTo(32 * (1 - 1 / 2000), 6);
+    expect(bytes(known, [of(K20.l2Bytes * 1000)])).toBeCloseTo(2 * 32 * (1 - 1 / 2000), 6);
     expect(bytes(A100, [of(64)])).toBeCloseTo(0, 6);
   });
 
   it('depend on the other data in the first-level cache', () => {
     // 2,048 threads touch three lines each, four times the cache. One in 65 sectors along the unit is reused.
     const apart = gather(8, { missFraction: 1 });
-    expect(bytes(A100, [along(8), along(4), apart])).toBeCloseTo((8 + 4 + 64 * (32 + 32)) / 65 + 32, 9);
+    expect(bytes(SMALL_A100, [along(8), along(4), apart])).toBeCloseTo((8 + 4 + 64 * (32 + 32)) / 65 + 32, 9);
+    // A small array takes no more than its size.
+    const small = gather(8, { missFraction: 1, footprintBytes: 1 });
+    expect(bytes(SMALL_A100, [along(8), along(4), small])).toBeCloseTo(
+      bytes(SMALL_A100, [along(8), along(4)], { residentThreads: 2048 }),
+      2,
+    );
     // If lanes gather from the same lines, the gathers take less space in the cache.
     const shared = gather(8, { missFraction: 0.25 });
     const ratio = (4 / 3) * (1 + 1 + 0.5);
     const reuse = 1 / (1 + ratio ** 3);
-    expect(bytes(A100, [along(8), along(4), shared])).toBeCloseTo(reuse * 12 + (1 - reuse) * 64 + 0.25 * 32, 9);
+    expect(bytes(SMALL_A100, [along(8), along(4), shared])).toBeCloseTo(reuse * 12 + (1 - reuse) * 64 + 0.25 * 32, 9);
   });
 });
 
@@ -149,13 +173,18 @@ const predictedWith = (kernel: Partial<StudyFile['kernel']>, axes: Partial<Study
 
 /**
  * These are the bytes of `ACCESSES` on full multiprocessors of an A100, with one thread per unit and with 32. With one
- * thread, 2,048 threads touch two lines each along the unit, and √0.4 of a line by gathers; the cache has 1,536 lines.
- * With 32 threads, the threads of a unit touch 31 elements and a sector. Two in five gathers miss.
+ * thread, 2,048 threads touch two lines each along the unit, and √½ of a line by gathers; the cache has 1,536 lines.
+ * With 32 threads, the threads of a unit touch 31 elements and a sector. Half of the gathers miss. `kept` is the part
+ * of the lost sectors that the level-2 cache keeps.
  */
-const REUSED = 1 / (1 + ((4 / 3) * (2 + Math.sqrt(0.4))) ** 3);
-const BY_THREAD = REUSED * (8 + 4) + (1 - REUSED) * (32 + 32) + 0.4 * 32;
-const REUSED_BY_GROUP = 1 / (1 + ((8 + 4 + 128 * Math.sqrt(0.4)) / 96) ** 3);
-const BY_GROUP = REUSED_BY_GROUP * (8 + 4) + ((1 - REUSED_BY_GROUP) * (31 * (8 + 4) + 2 * 32)) / 32 + 0.4 * 32;
+const kept = (ofThread: number): number => 1 / (1 + ((ofThread * 2048 * A100.multiprocessors) / A100.l2Bytes) ** 3);
+const TOUCHED = 128 * (2 + Math.sqrt(0.5));
+const REUSED = 1 / (1 + (TOUCHED / 96) ** 3);
+const BY_THREAD = 8 + 4 + (1 - REUSED) * (32 + 32 - 12) * (1 - kept(TOUCHED)) + 0.5 * 32;
+const TOUCHED_BY_GROUP = 8 + 4 + 128 * Math.sqrt(0.5);
+const REUSED_BY_GROUP = 1 / (1 + (TOUCHED_BY_GROUP / 96) ** 3);
+const LOST = (31 * (8 + 4) + 2 * 32) / 32 - 12;
+const BY_GROUP = 8 + 4 + (1 - REUSED_BY_GROUP) * LOST * (1 - kept(TOUCHED_BY_GROUP)) + 0.5 * 32;
 
 describe('a sweep', () => {
   it('makes a thread per unit slower than a group per unit only by coalescing, also in the simulator', async () => {
@@ -226,6 +255,9 @@ describe('a study with accesses', () => {
     const kernel = { ...KERNEL, accesses: ACCESSES };
     const cores = oneDesign({ kernel, axes: { blockThreads: [1], cores: [4], balancing: ['row-split'] } });
     expect(axesOf(cores, [cpu('amd-epyc-7302p')])).toMatchObject({ error: { context: { field: 'kernel.accesses' } } });
+    const apart = [{ ...ACCESSES[0], missFraction: 0.5 }];
+    const onlyScattered = axesOf(oneDesign({ kernel: { ...KERNEL, accesses: apart } }));
+    expect(onlyScattered).toFail(null, /kernel\.accesses\[0\] has missFraction.*pattern is along-unit/);
     const strided = { ...KERNEL, accesses: [{ pattern: 'strided', elementBytes: 4 }] };
     const refused = parseStudy(JSON.stringify({ ...oneDesign(), kernel: strided }));
     expect(refused).toFail(null, /kernel\.accesses\[0\]\.pattern.*along-unit.*across-lanes.*scattered/);

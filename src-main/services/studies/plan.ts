@@ -102,6 +102,14 @@ function checkTraffic(
   { accesses, bytesPerIteration }: Pick<KernelChange, 'accesses' | 'bytesPerIteration'>,
   place: string,
 ): Result<null> {
+  const at = accesses?.findIndex((one) => one.missFraction !== undefined && one.pattern !== 'scattered') ?? -1;
+  if (at >= 0) {
+    const { pattern } = accesses![at];
+    return badInput(
+      `${place}.accesses[${at}] has missFraction, which only scattered reads have, but its pattern is ${pattern}. Remove missFraction.`,
+      { field: `${place}.accesses` },
+    );
+  }
   if (!accesses || !bytesPerIteration) return ok(null);
   return badInput(
     `${place} has both accesses and bytesPerIteration (${bytesPerIteration} B). Remove bytesPerIteration: the traffic follows from the accesses.`,

@@ -57,7 +57,7 @@ export function bytesOfIteration(
     // The level-2 cache may keep sectors of a run that the first-level cache lost before the run used them up.
     const once = sectorTraffic(access, threads, 1, sector) * beyondFirst;
     const fresh = once + (bytes - once) * (1 - keptInSecond);
-    // Without a footprint, the fraction of misses contains this cost: it was fitted to times at random addresses.
+    // Without a footprint, the assumed fraction of misses contains this cost.
     const isRandom = access.pattern === 'scattered' && access.footprintBytes !== undefined;
     far += fresh * beyondSecond * (isRandom ? random : 1);
   }
@@ -71,15 +71,16 @@ export function bytesOfIteration(
 const RANDOM_BANDWIDTH_RATIO = 0.35;
 
 /**
- * Bandwidth of the level-2 cache divided by the peak bandwidth of device memory, assumed for every device. Measured,
- * GB/s: 2,155 / 900 on a V100 (Jia et al., 2018, arXiv:1804.06826), 2,720 / 1,229 on an MI100, 4,300 to 5,100 / 1,638
- * on an MI210, 5,400 / 2,039 on an A100 (github.com/te42kyfo/gpu-benches, gpu-l2-cache).
+ * Bandwidth of the level-2 cache divided by the achieved bandwidth of device memory, assumed for every device. Measured
+ * for streams, divided by the peak of device memory, GB/s: 2,155 / 900 on a V100 (Jia et al., 2018, arXiv:1804.06826),
+ * 2,720 / 1,229 on an MI100, 4,300 to 5,100 / 1,638 on an MI210, 5,400 / 2,039 on an A100
+ * (github.com/te42kyfo/gpu-benches, gpu-l2-cache).
  */
 const CACHE_BANDWIDTH_RATIO = 2.3;
 
 /**
- * Fraction of gathers that need a separate sector from device memory, for random columns. Fits to the SpMV times of
- * `db/evidence` have a median of 0.12, because rows and neighbours share sectors.
+ * Fraction of gathers that need a separate sector from device memory. Assumed, because the array may fit in a cache, and
+ * neighbours may share sectors. MEDIAN
  */
 const GATHER_MISS_FRACTION = 0.5;
 
