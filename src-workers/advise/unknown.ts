@@ -106,7 +106,7 @@ export function drawnKernel(
     const rank = rankOf(path);
     if (field === 'accesses') {
       // For listed accesses too, the fraction of gathers that miss may be unknown.
-      drawn = { ...drawn, accesses: kernel.accesses?.map((access) => drawnAccess(access, laws[path], rank)) };
+      drawn = { ...drawn, accesses: kernel.accesses?.map((access) => drawnAccess(access, laws, rank)) };
       continue;
     }
     const law = laws[path];
@@ -169,7 +169,16 @@ export function makeDraws(unknown: Unknown, count: number): readonly Draw[] {
   return Array.from({ length: count }, (_, at) => Object.fromEntries(ranks.map((one) => [one.path, one.ranks[at]])));
 }
 
-function drawnAccess(access: MemoryAccess, law: Quantiles, rank: number): MemoryAccess {
+function drawnAccess(access: MemoryAccess, laws: Laws, rank: number): MemoryAccess {
   const isOpen = access.pattern === 'scattered' && access.missFraction === undefined;
-  return isOpen ? { ...access, missFraction: sortedQuantile(law, rank) } : access;
+  return isOpen ? { ...access, missFraction: sortedQuantile(gatherLaw([access], laws), rank) } : access;
+}
+
+/** Returns the law of the gathers that miss. It is wider if the size of an array that they read is unknown. */
+export function gatherLaw(accesses: readonly MemoryAccess[], laws: Laws): Quantiles {
+  const isUnsized = accesses.some(
+    ({ pattern, missFraction, footprintBytes }) =>
+      pattern === 'scattered' && missFraction === undefined && footprintBytes === undefined,
+  );
+  return laws[isUnsized ? 'kernel.accesses.unsized' : 'kernel.accesses'];
 }

@@ -4,7 +4,7 @@ import { midSentence } from '../../../src-workers/domain/text.ts';
 import { sortedQuantile } from '../../../src-workers/numeric/statistics.ts';
 import type { UnknownInput } from '../../contract/advice.ts';
 import { assumedRange, lawSource } from '../studies/assumed.ts';
-import { BANDWIDTH, decidingUnknown, GATHERS } from '../studies/inputs.ts';
+import { BANDWIDTH, decidingUnknown, GATHERS, gathersOf } from '../studies/inputs.ts';
 import type { AdvisedDevice, AdvisedStudy } from './prepare.ts';
 
 export const DRAWS = 20;
@@ -26,7 +26,7 @@ export function unknownInput(
   path: string,
 ): UnknownInput {
   const { laws, kernel } = unknown;
-  const law = laws[path];
+  const law = path === GATHERS.path ? gathersOf(study.study, laws) : laws[path];
   const source = lawSource(study.study, path);
   const figure = (rank: number): number => Number(sortedQuantile(law, rank).toPrecision(3));
   const field = kernelInput(path)?.field;

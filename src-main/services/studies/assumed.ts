@@ -27,6 +27,8 @@ interface AssumedLaw {
   readonly quantiles: readonly number[];
   readonly dependentLoads?: readonly number[];
   readonly bytes?: readonly number[];
+  /** The law of gathers from an array of unknown size. */
+  readonly unsized?: readonly number[];
   readonly source: string;
   readonly learn: 'inspect' | 'probe' | 'ask';
 }
@@ -65,9 +67,9 @@ export function wrongLaw({ assumed = {} }: Pick<AdvisedInputs, 'assumed'>): Resu
 
 function resolveLaws(assumed: AdvisedInputs['assumed'] = {}): Laws {
   const laws: Record<string, readonly number[]> = {};
-  for (const [path, { quantiles, dependentLoads, bytes }] of Object.entries(ASSUMED_LAWS)) {
+  for (const [path, { quantiles, dependentLoads, bytes, unsized }] of Object.entries(ASSUMED_LAWS)) {
     laws[path] = assumed[path] ?? quantiles;
-    for (const [part, law] of Object.entries({ dependentLoads, bytes }))
+    for (const [part, law] of Object.entries({ dependentLoads, bytes, unsized }))
       if (law) laws[`${path}.${part}`] = assumed[`${path}.${part}`] ?? law;
   }
   return laws;

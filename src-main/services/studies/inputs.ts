@@ -1,4 +1,4 @@
-import type { Unknown } from '../../../src-workers/advise/unknown.ts';
+import { gatherLaw, type Laws, type Unknown } from '../../../src-workers/advise/unknown.ts';
 import { ACHIEVED_BANDWIDTH, type Device } from '../../../src-workers/domain/device.ts';
 import { decidingFields, inputFacts, type InputFact } from '../../../src-workers/domain/provenance.ts';
 import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
@@ -31,6 +31,14 @@ export const BANDWIDTH = {
   label: 'Achieved fraction of the bandwidth',
 } as const;
 
+/** Returns the law of the gathers that miss, for the accesses of all implementations. */
+export function gathersOf({ kernel, implementations = [] }: Study, laws: Laws): readonly number[] {
+  return gatherLaw(
+    [kernel, ...implementations.map((one) => one.kernel)].flatMap(({ accesses = [] }) => accesses),
+    laws,
+  );
+}
+
 /**
  * Lists every input on which the times on a device depend. Unknown inputs have the range in which they are drawn.
  * @param implementation if given, inputs of other implementations are left out
@@ -45,7 +53,7 @@ export function listInputs(
   const unknown = decidingUnknown(study, axes, device);
   const assumed = (path: string, field: string, label: string, value: number | string): InputFact => ({
     ...{ field, label, value, unit: '', origin: 'assumed', note: lawSource(study, path) },
-    usual: assumedRange(study, device, unknown, path) ?? endsOf(unknown.laws[path]),
+    usual: assumedRange(study, device, unknown, path) ?? endsOf(gathersOf(study, unknown.laws)),
   });
   const isOf = (of: number): boolean =>
     of < 0 || implementation === undefined || axes.implementations?.[of].name === implementation;
