@@ -177,8 +177,8 @@ export function listUnknown(fields: InspectedFields): string[] {
         'numbers.',
     accesses?.some(({ pattern }) => pattern === 'scattered') &&
       'The size of the arrays that it reads at scattered places (footprintBytes), and the part of these reads that ' +
-        'fetch a sector of their own (missFraction: 1 for random places): if neither is given, half of the reads are ' +
-        'assumed to miss the caches. That is too much for arrays that fit in a cache.',
+        'fetch a sector of their own (missFraction: 1 for random places): if neither is given, 45 % of these reads ' +
+        'are assumed to miss the caches. That is too much for arrays that fit in a cache.',
     bytesPerIteration === 0 &&
       'Traffic of an iteration: it reads nothing that differs between units, so device memory never limits it. ' +
         'Add bytesPerIteration if its data does not stay in the caches.',

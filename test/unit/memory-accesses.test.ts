@@ -80,12 +80,12 @@ describe('bytes of an iteration', () => {
     expect(bytes(SMALL_A100, [along(4)], { sharedMemoryBytes: 192 * 1024 })).toBe(32);
   });
 
-  it('are whole sectors for the gathers that miss, which are half unless the kernel states it', () => {
+  it('are whole sectors for the gathers that miss, which are 45 % unless the kernel states it', () => {
     // A sector has 32 B on NVIDIA and 64 B on AMD.
     const missing = { missFraction: 1 };
     expect([bytes(K20, [gather(8, missing)]), bytes(MI210, [gather(8, missing)])]).toEqual([32, 64]);
     expect(bytes(K20, [gather(48, missing)])).toBe(64);
-    expect(bytes(K20, [gather(8)])).toBeCloseTo(0.5 * 32, 12);
+    expect(bytes(K20, [gather(8)])).toBeCloseTo(0.45 * 32, 12);
     // The level-2 cache serves √0.05 of the gathers, with 2.3 times the bandwidth, but is still the bottleneck.
     expect(bytes(K20, [gather(8, { missFraction: 0.05 })])).toBeCloseTo((Math.sqrt(0.05) * 32) / 2.3, 12);
     expect(bytes(K20, [gather(8, { missFraction: 0 })])).toBe(0);
@@ -173,18 +173,18 @@ const predictedWith = (kernel: Partial<StudyFile['kernel']>, axes: Partial<Study
 
 /**
  * These are the bytes of `ACCESSES` on full multiprocessors of an A100, with one thread per unit and with 32. With one
- * thread, 2,048 threads touch two lines each along the unit, and √½ of a line by gathers; the cache has 1,536 lines.
- * With 32 threads, the threads of a unit touch 31 elements and a sector. Half of the gathers miss. `kept` is the part
+ * thread, 2,048 threads touch two lines each along the unit, and √0.45 of a line by gathers; the cache has 1,536 lines.
+ * With 32 threads, the threads of a unit touch 31 elements and a sector. Of the gathers, 45 % miss. `kept` is the part
  * of the lost sectors that the level-2 cache keeps.
  */
 const kept = (ofThread: number): number => 1 / (1 + ((ofThread * 2048 * A100.multiprocessors) / A100.l2Bytes) ** 3);
-const TOUCHED = 128 * (2 + Math.sqrt(0.5));
+const TOUCHED = 128 * (2 + Math.sqrt(0.45));
 const REUSED = 1 / (1 + (TOUCHED / 96) ** 3);
-const BY_THREAD = 8 + 4 + (1 - REUSED) * (32 + 32 - 12) * (1 - kept(TOUCHED)) + 0.5 * 32;
-const TOUCHED_BY_GROUP = 8 + 4 + 128 * Math.sqrt(0.5);
+const BY_THREAD = 8 + 4 + (1 - REUSED) * (32 + 32 - 12) * (1 - kept(TOUCHED)) + 0.45 * 32;
+const TOUCHED_BY_GROUP = 8 + 4 + 128 * Math.sqrt(0.45);
 const REUSED_BY_GROUP = 1 / (1 + (TOUCHED_BY_GROUP / 96) ** 3);
 const LOST = (31 * (8 + 4) + 2 * 32) / 32 - 12;
-const BY_GROUP = 8 + 4 + (1 - REUSED_BY_GROUP) * LOST * (1 - kept(TOUCHED_BY_GROUP)) + 0.5 * 32;
+const BY_GROUP = 8 + 4 + (1 - REUSED_BY_GROUP) * LOST * (1 - kept(TOUCHED_BY_GROUP)) + 0.45 * 32;
 
 describe('a sweep', () => {
   it('makes a thread per unit slower than a group per unit only by coalescing, also in the simulator', async () => {

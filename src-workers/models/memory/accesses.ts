@@ -83,7 +83,7 @@ const CACHE_BANDWIDTH_RATIO = 2.3;
  * neighbours may share sectors. Fits to the SpMV times
  * of `db/evidence`, with the sizes of the arrays, have a median of 0.1.
  */
-const GATHER_MISS_FRACTION = 0.5;
+const GATHER_MISS_FRACTION = 0.45;
 
 /** The fraction of sectors that miss the first-level cache, and of these, the fraction that also misses level 2. */
 function countMisses(
