@@ -9,6 +9,7 @@ import type { SpmvParameter, SpmvParameters } from '../../src-workers/evidence/s
 import { readLaunches, type ShapeGpu } from '../../src-workers/evidence/shapes.ts';
 import { libraryTakesEvenShares } from '../../src-workers/evidence/spmv-designs.ts';
 import { LAUNCH_DATASETS, type LaunchDataset } from '../../src-workers/models/launches/datasets.ts';
+import { SIZED_MISS_FRACTION } from '../../src-workers/models/memory/accesses.ts';
 import type { MeasuredGpu } from '../../src-workers/models/spmv/datasets.ts';
 import type { MatrixSummary } from '../../src-workers/models/spmv/summary.ts';
 import { median, sortedQuantile } from '../../src-workers/numeric/statistics.ts';
@@ -108,11 +109,12 @@ export function sweptParameters(
     ? Number(middle([gpu], 'startMicroseconds').toPrecision(3))
     : LAUNCH_FLOOR_MS * 1e3;
   const { achievedBandwidthFraction: known } = devices.get(gpu.device)!;
+  const missFraction = SIZED_MISS_FRACTION;
   if (by === 'assumed') {
     const others = dataset.gpus.filter(({ device }) => device !== gpu.device);
-    return { bandwidthFraction: middle(others, 'bandwidthFraction'), startMicroseconds };
+    return { bandwidthFraction: middle(others, 'bandwidthFraction'), startMicroseconds, missFraction };
   }
-  return known === undefined ? null : { bandwidthFraction: known, startMicroseconds };
+  return known === undefined ? null : { bandwidthFraction: known, startMicroseconds, missFraction };
 }
 
 export function sweptTimes({ dataset, predicted }: Judged, column: string, by: Basis): readonly (number | null)[] {

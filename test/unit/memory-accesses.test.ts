@@ -80,12 +80,16 @@ describe('bytes of an iteration', () => {
     expect(bytes(SMALL_A100, [along(4)], { sharedMemoryBytes: 192 * 1024 })).toBe(32);
   });
 
-  it('are whole sectors for the gathers that miss, which are 45 % unless the kernel states it', () => {
+  it('are whole sectors for the gathers that miss, which are 45 % unless the kernel states it, and 20 % in an array of known size', () => {
     // A sector has 32 B on NVIDIA and 64 B on AMD.
     const missing = { missFraction: 1 };
     expect([bytes(K20, [gather(8, missing)]), bytes(MI210, [gather(8, missing)])]).toEqual([32, 64]);
     expect(bytes(K20, [gather(48, missing)])).toBe(64);
     expect(bytes(K20, [gather(8)])).toBeCloseTo(0.45 * 32, 12);
+    expect(bytes(K20, [gather(8, { footprintBytes: 1e15 })])).toBeCloseTo(
+      bytes(K20, [gather(8, { footprintBytes: 1e15, missFraction: 0.2 })]),
+      12,
+    );
     // The level-2 cache serves √0.05 of the gathers, with 2.3 times the bandwidth, but is still the bottleneck.
     expect(bytes(K20, [gather(8, { missFraction: 0.05 })])).toBeCloseTo((Math.sqrt(0.05) * 32) / 2.3, 12);
     expect(bytes(K20, [gather(8, { missFraction: 0 })])).toBe(0);

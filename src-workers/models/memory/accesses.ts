@@ -79,19 +79,26 @@ const RANDOM_BANDWIDTH_RATIO = 0.35;
 const CACHE_BANDWIDTH_RATIO = 2.3;
 
 /**
- * Fraction of gathers that need a separate sector from device memory. Assumed, because the array may fit in a cache, and
- * neighbours may share sectors. Fits to the SpMV times
- * of `db/evidence`, with the sizes of the arrays, have a median of 0.1.
+ * Fraction of gathers that each need a sector if no cache holds the array, for arrays of known size. Assumed: fits to
+ * the SpMV times of `db/evidence` have a median of 0.1, and random places need 1. On these times, 0.2 has smaller median
+ * errors than 0.1, and nearly the same choices.
  */
-const GATHER_MISS_FRACTION = 0.45;
+export const SIZED_MISS_FRACTION = 0.2;
+/** The same for arrays of unknown size, which a cache may hold. Assumed. */
+const UNSIZED_MISS_FRACTION = 0.45;
+
+function missFractionOf({ missFraction, footprintBytes }: MemoryAccess): number {
+  return missFraction ?? (footprintBytes === undefined ? UNSIZED_MISS_FRACTION : SIZED_MISS_FRACTION);
+}
 
 /** The fraction of sectors that miss the first-level cache, and of these, the fraction that also misses level 2. */
 function countMisses(
   { l2Bytes }: GpuDevice,
-  { pattern, footprintBytes, missFraction = GATHER_MISS_FRACTION, isWarm = false }: MemoryAccess,
+  access: MemoryAccess,
   cache: number,
 ): { readonly beyondFirst: number; readonly beyondSecond: number } {
-  const each = pattern === 'scattered' ? Math.sqrt(missFraction) : 1;
+  const { pattern, footprintBytes, isWarm = false } = access;
+  const each = pattern === 'scattered' ? Math.sqrt(missFractionOf(access)) : 1;
   if (footprintBytes === undefined) return { beyondFirst: each, beyondSecond: each };
   if (isWarm) return { beyondFirst: 1, beyondSecond: 1 - hitFraction(footprintBytes, l2Bytes) };
   const kept = (cacheBytes: number): number => {
@@ -131,10 +138,11 @@ function keepInSecond(device: GpuDevice, accesses: readonly MemoryAccess[], thre
 
 /** The bytes that resident threads touch in one iteration. A cache keeps whole lines, even for one sector. */
 function touchedBytes(
-  { pattern, elementBytes, footprintBytes = Infinity, missFraction = GATHER_MISS_FRACTION }: MemoryAccess,
+  access: MemoryAccess,
   { residentThreads, threadsPerUnit, unitElements }: AccessingThreads,
   line: number,
 ): number {
+  const { pattern, elementBytes, footprintBytes = Infinity } = access;
   switch (pattern) {
     case 'along-unit':
       // Units follow one another in memory, so short units share lines.
@@ -143,7 +151,10 @@ function touchedBytes(
       return residentThreads * elementBytes;
     case 'scattered':
       // Lanes that read the same sectors touch the same lines.
-      return Math.min(footprintBytes, residentThreads * Math.sqrt(missFraction) * wholeSectors(elementBytes, line));
+      return Math.min(
+        footprintBytes,
+        residentThreads * Math.sqrt(missFractionOf(access)) * wholeSectors(elementBytes, line),
+      );
   }
 }
 
