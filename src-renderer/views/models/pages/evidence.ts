@@ -270,7 +270,7 @@ export const evidence: PageContent = {
     B = \varphi \, \beta :: Bandwidth in the prediction.
     \tau = k \, \tau_1 + \lambda \, \tau_m \sum_i \bigl( 0.6 f_i + 0.42 (m_i - f_i) + 0.07 (1 - m_i) \bigr) :: Latency of an iteration: its chain of arithmetic, and its loads one after another. A load takes the latency of the level at which the slowest active lane finds its data: the first-level cache, the level-2 cache or device memory.
     h = \bigl( 1 + (f / C)^3 \bigr)^{-1/3} :: Share of random reads that hit a cache of size C, with a footprint f.
-    g = s \, \gamma \, (1 - h_1)(1 - h_2) :: Bytes of a gather: a sector, times the share that misses the sectors of neighbours and both caches.
+    g = s \, \gamma \, (1 - h_1)(1 - h_2) :: Bytes of a gather: a sector, times the share that misses the sectors of neighbours and both caches. Device memory delivers them at 0.35 of its peak at most, as on an H100.
     \mathrm{regret} = \exp \operatorname*{mean}_i \ln \frac{T_i(\text{chosen})}{\min_k T_i(k)} :: How much slower the choice by prediction is than the fastest.
   `,
   symbols: rows`
