@@ -12,8 +12,8 @@ export interface StoreClientOptions extends ThreadOptions {
 
 /** Starts a thread that opens the database and keeps the process alive until `close`. Fails with `storage`. */
 export async function openStoreClient(options: StoreClientOptions): Promise<Result<StoreClient>> {
-  const { file, migrationsFolder, threadFile = new URL('./thread.ts', import.meta.url) } = options;
-  const workerData: ThreadOptions = { file, migrationsFolder };
+  const { file, migrationsFolder, reads, threadFile = new URL('./thread.ts', import.meta.url) } = options;
+  const workerData: ThreadOptions = { file, migrationsFolder, reads };
   const worker = new Worker(threadFile, { workerData, name: 'lockstep-store' });
 
   const pending = new Map<number, (result: Result<unknown>) => void>();

@@ -4,6 +4,7 @@ import type { Store } from './store-api.ts';
 export interface ThreadOptions {
   readonly file: string;
   readonly migrationsFolder: string;
+  readonly reads?: boolean | undefined;
 }
 
 export type ToThread =

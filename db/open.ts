@@ -1,4 +1,4 @@
-import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 import Database from 'better-sqlite3';
@@ -18,6 +18,8 @@ export interface OpenOptions {
   readonly file: string;
   readonly migrationsFolder: string;
   readonly busyTimeoutMs?: number;
+  /** The caller only reads. A database that cannot be written is then opened all the same, and `readonly` is set. */
+  readonly reads?: boolean | undefined;
 }
 
 /** May undo a killed process's unfinished work even in a file that it refuses. */
@@ -26,6 +28,11 @@ export function openDatabase(options: OpenOptions): Result<Database.Database> {
   const migrations = readMigrations(options.migrationsFolder);
   return attempt(file, () => {
     const timeout = options.busyTimeoutMs ?? 5000;
+    const isFixed =
+      options.reads === true &&
+      allows(file, constants.R_OK) &&
+      !(allows(file, constants.W_OK) && allows(dirname(file), constants.W_OK));
+    if (isFixed && !inspectFile(file, migrations, null, isFixed)) return openReadOnly(file, migrations);
     const fresh = inspectFile(file, migrations, timeout);
     const db = new Database(file, { timeout });
     try {
@@ -51,6 +58,36 @@ export function openDatabase(options: OpenOptions): Result<Database.Database> {
     }
     return db;
   });
+}
+
+/** SQLite can hold no larger database in memory. */
+const MAX_IN_MEMORY_BYTES = 2 ** 31 - 1024;
+
+/**
+ * Opens a database that cannot be written. SQLite opens its file only if there is a log beside it, as while another
+ * program works on it. Without a log, all content is in the file, which is then read into memory.
+ */
+function openReadOnly(file: string, migrations: readonly Migration[]): Database.Database {
+  const hasLog = bytesOf(`${file}-wal`) > 0;
+  const isUnfinished = bytesOf(`${file}-journal`) > 0 || (hasLog && !existsSync(`${file}-shm`));
+  const why = isUnfinished
+    ? 'a program was killed while it wrote it'
+    : readHeader(file).readInt32BE(60) < migrations.length
+      ? 'an older version of Lockstep made it'
+      : !hasLog && bytesOf(file) > MAX_IN_MEMORY_BYTES
+        ? 'it has more than 2 GiB'
+        : null;
+  if (why !== null)
+    refuse(
+      'storage',
+      `${file} is read-only, and cannot be read so because ${why}. Copy all files whose names begin with ${file} to a folder that can be written, and specify the copy.`,
+      { file },
+    );
+  if (hasLog) return new Database(file, { readonly: true, fileMustExist: true });
+  const image = readFileSync(file);
+  // Both versions of the format become 1, which means without a log. A database in memory cannot have a log.
+  image.fill(1, 18, 20);
+  return new Database(image, { readonly: true });
 }
 
 const RETRY_MS = 10;
@@ -82,20 +119,32 @@ export function inspectDatabase({ file, migrationsFolder }: OpenOptions): Result
  * Refuses a file that is not a valid database of Lockstep. Returns whether the file is missing or empty.
  * @param undoTimeoutMs how long to wait for the lock before undoing what a killed process left unfinished. With null,
  *   nothing is written, and the content of a file with unfinished work is not checked.
+ * @param isFixed whether the file may be read-only
  */
-function inspectFile(file: string, migrations: readonly Migration[], undoTimeoutMs: number | null): boolean {
+function inspectFile(
+  file: string,
+  migrations: readonly Migration[],
+  undoTimeoutMs: number | null,
+  isFixed = false,
+): boolean {
   const folder = dirname(file);
   const folderStat = statSync(folder, { throwIfNoEntry: false });
   if (!folderStat?.isDirectory()) refuse('storage', `${file} cannot be opened: ${folder} is not a folder.`, { file });
   // SQLite keeps its log beside the file, so the folder must be writable too.
-  if (!writable(folder)) refuse('storage', `${file} cannot be opened: the folder ${folder} is read-only.`, { file });
+  if (!isFixed && !allows(folder, constants.W_OK))
+    refuse(
+      'storage',
+      `${file} cannot be opened: the folder ${folder} is read-only. Specify a database in a folder that can be written.`,
+      { file },
+    );
   const stat = statSync(file, { throwIfNoEntry: false });
   if (!stat) return true;
   if (!stat.isFile()) {
     const what = stat.isDirectory() ? 'a folder' : 'not a regular file';
     refuse('storage', `${file} is ${what}. Specify a database file.`, { file });
   }
-  if (!writable(file)) refuse('storage', `${file} is read-only. Specify a file that can be written.`, { file });
+  if (!isFixed && !allows(file, constants.W_OK))
+    refuse('storage', `${file} is read-only. Specify a file that can be written.`, { file });
   if (stat.size === 0) return true;
 
   const header = readHeader(file);
@@ -116,7 +165,11 @@ function inspectFile(file: string, migrations: readonly Migration[], undoTimeout
   const expectedBytes = pageBytes(header) * header.readUInt32BE(28);
   if (stat.size < expectedBytes && bytesOf(`${file}-wal`) === 0)
     refuse('storage', `${file} is damaged: it has ${stat.size} bytes, but its header says ${expectedBytes}.`, { file });
-  probe(file, stat.size, migrations);
+  probe(
+    isFixed ? openReadOnly(file, migrations) : new Database(file, { readonly: true, fileMustExist: true }),
+    file,
+    migrations,
+  );
   return false;
 }
 
@@ -130,14 +183,13 @@ function undoUnfinished(file: string, timeout: number): void {
   }
 }
 
-/** Checks the content through SQLite, including the log, by a connection that cannot write. */
-function probe(file: string, bytes: number, migrations: readonly Migration[]): void {
-  const db = new Database(file, { readonly: true, fileMustExist: true });
+/** Checks the content through SQLite, including the log, by a connection that cannot write, and closes it. */
+function probe(db: Database.Database, file: string, migrations: readonly Migration[]): void {
   try {
     refuseUnknown(file, userVersion(db), migrations);
     // This query always reads the schema, so it fails if the schema is damaged.
     db.prepare('SELECT count(*) FROM sqlite_schema').get();
-    if (bytes <= QUICK_CHECK_BYTES) {
+    if (bytesOf(file) <= QUICK_CHECK_BYTES) {
       const verdict = db.pragma('quick_check(1)', { simple: true }) as string;
       if (verdict !== 'ok') refuse('storage', `${file} is damaged: ${verdict.replaceAll('\n', ' ')}`, { file });
     }
@@ -189,9 +241,9 @@ function pageBytes(header: Buffer): number {
   return stored === 1 ? 65536 : stored;
 }
 
-function writable(path: string): boolean {
+function allows(path: string, mode: number): boolean {
   try {
-    accessSync(path, constants.W_OK);
+    accessSync(path, mode);
     return true;
   } catch {
     return false;

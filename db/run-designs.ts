@@ -83,7 +83,7 @@ export function runDesigns({ all, get, run, insert, write, db }: Statements, { r
       if (row.bestWanted !== null) return { columns: predictions.loadBest(runId, row.validCount), rebuilt: [] };
       return predictions.load(runId, row.enumeratedCount, listChunks(runId));
     })();
-    if (rebuilt.length > 0) write(() => predictions.pack(runId, columns, rebuilt));
+    if (rebuilt.length > 0 && !db.readonly) write(() => predictions.pack(runId, columns, rebuilt));
     return columns;
   }
 

@@ -32,7 +32,7 @@ export function storeOn(db: Database, file: string): OpenStore {
   const statements = openStatements(db);
   const ownership = openOwnership(statements);
   const { rowOf, ownRow, countResults, ...runs } = openRuns(statements, ownership);
-  ownership.markInterrupted();
+  if (!db.readonly) ownership.markInterrupted();
   const methods: StoreMethods = {
     ...openStudies(statements),
     ...runs,
@@ -52,7 +52,7 @@ export function storeOn(db: Database, file: string): OpenStore {
     beat: () =>
       attempt(file, () => {
         ownership.beat();
-        ownership.markInterrupted();
+        if (!db.readonly) ownership.markInterrupted();
         return null;
       }),
     dataVersion: () => db.pragma('data_version', { simple: true }) as number,

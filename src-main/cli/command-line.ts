@@ -5,7 +5,7 @@ import { PASSWORD_VARIABLE } from '../../src-workers/domain/program.ts';
 import { type Result, unwrap } from '../../src-workers/domain/result.ts';
 import type { ProcedureInput, ProcedureName, ProcedureOutput } from '../contract/procedures.ts';
 import { type Places, programPlaces } from '../hosts/places.ts';
-import { type Engine, openEngine } from '../services/engine.ts';
+import { type Engine, type EngineOptions, openEngine } from '../services/engine.ts';
 import { defaultDatabaseFile } from '../services/files/data-folder.ts';
 import { type RedisOptions, redisSettings } from './agents.ts';
 import { EXIT_OK, failure, numberList, plain, reportError, type Terminal } from './output.ts';
@@ -78,7 +78,7 @@ export interface CommandLine {
   readonly withEngine: (
     options: GlobalOptions,
     body: (engine: Engine) => Promise<number | void>,
-    uses?: { readonly predicts?: boolean },
+    uses?: Pick<EngineOptions, 'predicts' | 'reads'>,
   ) => Promise<void>;
   /** Like `withEngine`, but fails if there is no database yet, instead of creating one. */
   readonly withRuns: CommandLine['withEngine'];

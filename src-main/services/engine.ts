@@ -75,6 +75,8 @@ export interface EngineOptions extends Partial<Pick<EnginePlaces, 'workerFile' |
   readonly workers?: number;
   /** If the engine is mainly used for predictions, its workers start while the database is opened. */
   readonly predicts?: boolean;
+  /** If the engine is used only for reading, it also opens a database that cannot be written. */
+  readonly reads?: boolean;
   readonly pageSilenceMs?: number;
   readonly redis?: RedisSettings;
 }
@@ -167,10 +169,12 @@ async function openStored({
   databaseFile: file,
   resourceFolder,
   storeThreadFile: threadFile,
+  reads,
 }: EngineOptions): Promise<Result<Pick<Context, 'store' | 'catalogue'>>> {
   const opened = await openStoreClient({
     file,
     migrationsFolder: migrationsIn(resourceFolder),
+    reads,
     ...(threadFile ? { threadFile } : {}),
   });
   if (!opened.ok) return opened;

@@ -174,7 +174,7 @@ async function fullDisk(report: Report, folder: string, expected: Swept): Promis
   }
 }
 
-/** Checks the messages that a user without privileges gets about a file and a folder that this user may only read. */
+/** Opens a file, and a file in a folder, that a user without privileges may only read: to write in it, and to read it. */
 function readOnly(report: Report, folder: string): void {
   if (process.platform === 'win32') return report.figure('read-only', 'skipped: Windows has other rights');
   const root = process.getuid?.() === 0;
@@ -182,24 +182,37 @@ function readOnly(report: Report, folder: string): void {
   const file = join(inner, 'lockstep.db');
   mkdirSync(inner);
   copyFileSync(goldenFile(NEWEST), file);
+  unwrap(open(file)).close(); // The file now has a format with a log.
   chmodSync(folder, 0o755);
   if (root) for (const path of [file, inner]) chownSync(path, NOBODY, NOBODY);
   const opening = `
     const { openStore } = await import(${JSON.stringify(join(import.meta.dirname, '../../db/store.ts'))});
     if (${root}) process.setuid(${NOBODY});
-    const opened = openStore(${JSON.stringify({ file, migrationsFolder: MIGRATIONS })});
-    console.log(opened.ok ? 'ok' : opened.error.code + ': ' + opened.error.message);`;
-  const said = (): string =>
-    spawnSync(process.execPath, ['--input-type=module', '-e', opening], { encoding: 'utf8' }).stdout;
+    const reads = process.argv[1] === 'true';
+    const opened = openStore({ ...${JSON.stringify({ file, migrationsFolder: MIGRATIONS })}, reads });
+    const { error } = opened.ok ? opened.value.store.saveSetting('theme', 'dark') : opened;
+    console.log(opened.ok ? opened.value.store.listRuns({}).value.total + ' runs, ' : '', error.message);`;
+  const check = (what: string, reads: boolean, expected: RegExp): void => {
+    const args = ['--input-type=module', '-e', opening, `${reads}`];
+    const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    if (!expected.test(stdout))
+      report.fail(`A read-only ${what}, ${reads ? 'only read' : 'opened'}: ${stdout}${stderr}`);
+  };
   const before = readFileSync(file);
-  chmodSync(file, 0o400);
-  if (!/^storage: .* is read-only/.test(said())) report.fail(`A read-only file: ${said()}`);
-  chmodSync(file, 0o600);
-  chmodSync(inner, 0o500);
-  if (!/^storage: .*folder .* is read-only/.test(said())) report.fail(`A read-only folder: ${said()}`);
-  chmodSync(inner, 0o700);
+  for (const [what, path, mode] of [
+    ['file', file, 0o400],
+    ['folder', inner, 0o500],
+  ] as const) {
+    chmodSync(path, mode);
+    check(what, false, /^ .* is read-only/);
+    check(what, true, /^3 runs, .* cannot be written/);
+    chmodSync(path, mode | 0o200);
+  }
   if (!readFileSync(file).equals(before)) report.fail('A read-only file was changed.');
-  report.figure('read-only file, read-only folder', 'refused, unchanged');
+  writeFileSync(file, readFileSync(goldenFile(NEWEST - 1))); // A copy would get another owner.
+  chmodSync(file, 0o400);
+  check('file of an older version', true, /^ .* because an older version of Lockstep made it/);
+  report.figure('read-only file, read-only folder', 'read without changes, but not opened for writing');
 }
 
 /** Lets another program hold the lock, once for less time and once for more time than a store waits for it. */

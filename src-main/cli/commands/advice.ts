@@ -40,7 +40,9 @@ export function addRecommend(program: Command, { terminal, withEngine, withRuns 
     .option('--device <id>', 'use only this device; for a study, ID:66 means 66 multiprocessors of a device')
     .option('--verbose', VERBOSE, false)
     .action((what: string, options: GlobalOptions & { device?: string }) =>
-      (runId(what).ok ? withRuns : withEngine)(options, (engine) => recommendCommand(engine, terminal, what, options)),
+      (runId(what).ok ? withRuns : withEngine)(options, (engine) => recommendCommand(engine, terminal, what, options), {
+        reads: true,
+      }),
     )
     .addHelpText(
       'after',
@@ -68,8 +70,10 @@ export function addSensitivity(program: Command, { terminal, withEngine, withRun
     .addOption(inputOption())
     .action(
       (what: string, options: GlobalOptions & { device?: string; design?: number; input?: readonly VariedInput[] }) =>
-        (runId(what).ok ? withRuns : withEngine)(options, (engine) =>
-          sensitivityCommand(engine, terminal, what, options),
+        (runId(what).ok ? withRuns : withEngine)(
+          options,
+          (engine) => sensitivityCommand(engine, terminal, what, options),
+          { reads: true },
         ),
     )
     .addHelpText(
@@ -92,7 +96,7 @@ export function addRobust(program: Command, { terminal, withRuns }: CommandLine)
       'replace an input by each of these values, as in kernel.serialFraction=0.01,0.05,0.2',
     )
     .action((runs: string[], options: GlobalOptions & { device?: string[]; vary?: string[] }) =>
-      withRuns(options, (engine) => robustCommand(engine, terminal, runs, options)),
+      withRuns(options, (engine) => robustCommand(engine, terminal, runs, options), { reads: true }),
     )
     .addHelpText(
       'after',

@@ -37,7 +37,7 @@ oneForAll, common, warnings, slower}; best and oneForAll.design are indexes into
 of run i in run j, and a comparison is {ratio, interval: {low, high}, verdict}.`,
     )
     .action((runs: string[], options: CompareOptions) =>
-      withRuns(options, (engine) => compareRunsCommand(engine, terminal, runs, options)),
+      withRuns(options, (engine) => compareRunsCommand(engine, terminal, runs, options), { reads: true }),
     );
 }
 

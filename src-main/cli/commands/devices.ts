@@ -14,22 +14,26 @@ import { type Terminal, badUsage, failure, signedPercent, usage } from '../outpu
 export function addDevices(program: Command, { terminal, places, withEngine, withRuns }: CommandLine): void {
   const devices = group(program, 'devices', 'the device catalogue');
   command(devices, 'list', 'list all devices: the catalogue and your own').action((options: GlobalOptions) =>
-    withEngine(options, (engine) => devicesList(engine, terminal, options)),
+    withEngine(options, (engine) => devicesList(engine, terminal, options), { reads: true }),
   );
   command(devices, 'show <id>', 'show one device with its sources, and which values are estimates').action(
     (id: string, options: GlobalOptions) =>
-      withEngine(options, async (engine) => {
-        const known = await call(engine, 'devices.get', { ids: [id] });
-        const list = await call(engine, 'devices.list', {});
-        const measured = await call(engine, 'evidence.devices', {});
-        // The list also says which devices are the user's own, but it has no parts (`ID:66`).
-        const device = list.find((entry) => entry.id === id) ?? known[0];
-        const estimates = Object.keys(device).filter((field) => isEstimate(device, field));
-        terminal.json({ ...device, estimates, evidence: measured[id] ?? null });
-      }),
+      withEngine(
+        options,
+        async (engine) => {
+          const known = await call(engine, 'devices.get', { ids: [id] });
+          const list = await call(engine, 'devices.list', {});
+          const measured = await call(engine, 'evidence.devices', {});
+          // The list also says which devices are the user's own, but it has no parts (`ID:66`).
+          const device = list.find((entry) => entry.id === id) ?? known[0];
+          const estimates = Object.keys(device).filter((field) => isEstimate(device, field));
+          terminal.json({ ...device, estimates, evidence: measured[id] ?? null });
+        },
+        { reads: true },
+      ),
   );
   command(devices, 'compare <ids...>', 'compare devices side by side').action((ids: string[], options: GlobalOptions) =>
-    withEngine(options, (engine) => compareCommand(engine, terminal, ids, options)),
+    withEngine(options, (engine) => compareCommand(engine, terminal, ids, options), { reads: true }),
   );
   command(devices, 'add <file>', 'add your own device from a JSON file')
     .action((file: string, options: GlobalOptions) =>

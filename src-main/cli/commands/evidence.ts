@@ -16,7 +16,7 @@ export function addEvidence(program: Command, { terminal, withEngine }: CommandL
   )
     .option('--data <file>', 'another file with the same columns (CSV, also gzip)')
     .action((dataset: string | undefined, options: GlobalOptions & { data?: string }) =>
-      withEngine(options, (engine) => evidenceCommand(engine, terminal, dataset, options)),
+      withEngine(options, (engine) => evidenceCommand(engine, terminal, dataset, options), { reads: true }),
     );
 }
 

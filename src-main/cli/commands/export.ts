@@ -33,7 +33,7 @@ export function addExport(program: Command, { terminal, withRuns }: CommandLine)
       `in ${listText(WEIGHING)}: also the expected regret of each design, and its chance of being the best`,
     )
     .action((run: string, options: ExportOptions) =>
-      withRuns(options, (engine) => exportCommand(engine, terminal, run, options)),
+      withRuns(options, (engine) => exportCommand(engine, terminal, run, options), { reads: true }),
     )
     .addHelpText(
       'after',

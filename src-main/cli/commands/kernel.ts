@@ -92,7 +92,7 @@ With --json: {entry, name, arch, entries, registersPerThread, sharedMemoryBytesP
   sharing is deal or split.`,
     )
     .action((file: string, options: InspectOptions) =>
-      withEngine(options, (engine) => inspectCommand(engine, terminal, file, options)),
+      withEngine(options, (engine) => inspectCommand(engine, terminal, file, options), { reads: true }),
     );
 }
 

@@ -26,23 +26,27 @@ Unknown properties of the kernel get usual values, marked as assumed. FILE.csv#C
 With --json: {study, units, mean, max, devices, note}; note, if there is one, says how the file was read.`,
     )
     .action((file: string, options: GlobalOptions & StudyOfLengths) =>
-      withEngine(options, async (engine) => {
-        await call(engine, 'devices.get', { ids: [...(options.device ?? [])] });
-        const made = unwrap(await writeNewStudy(places.root, file, options));
-        const { units, mean, max, devices, note } = made;
-        if (options.json) return terminal.json({ study: file, ...made });
-        terminal.say(`${file}: ${counted(units, 'unit')}, mean length ${mean.toPrecision(4)}, longest ${max}.`);
-        if (note !== undefined) terminal.say(note);
-        if (!/\.json$/i.test(file))
-          terminal.say(
-            `The study is the file ${file}, as named. Editors recognise it as JSON if its name ends in .json.`,
-          );
-        if (!options.device) terminal.say(`No --device is given, so the study is for ${listText(devices)}.`);
-        if (options.spmv) terminal.say(`Which kernel to write: lockstep recommend ${file}`);
-        else {
-          terminal.say(`What your kernel does: lockstep kernel inspect KERNEL.cu --into ${file}`);
-          terminal.say(`How to launch it: lockstep recommend ${file}`);
-        }
-      }),
+      withEngine(
+        options,
+        async (engine) => {
+          await call(engine, 'devices.get', { ids: [...(options.device ?? [])] });
+          const made = unwrap(await writeNewStudy(places.root, file, options));
+          const { units, mean, max, devices, note } = made;
+          if (options.json) return terminal.json({ study: file, ...made });
+          terminal.say(`${file}: ${counted(units, 'unit')}, mean length ${mean.toPrecision(4)}, longest ${max}.`);
+          if (note !== undefined) terminal.say(note);
+          if (!/\.json$/i.test(file))
+            terminal.say(
+              `The study is the file ${file}, as named. Editors recognise it as JSON if its name ends in .json.`,
+            );
+          if (!options.device) terminal.say(`No --device is given, so the study is for ${listText(devices)}.`);
+          if (options.spmv) terminal.say(`Which kernel to write: lockstep recommend ${file}`);
+          else {
+            terminal.say(`What your kernel does: lockstep kernel inspect KERNEL.cu --into ${file}`);
+            terminal.say(`How to launch it: lockstep recommend ${file}`);
+          }
+        },
+        { reads: true },
+      ),
     );
 }

@@ -58,10 +58,14 @@ export function addOccupancy(program: Command, { terminal, withEngine }: Command
             );
         };
         if (options.cc !== undefined) return print(nvidiaOccupancy(options.cc, usage));
-        await withEngine(options, async (engine) => {
-          const [device] = await call(engine, 'devices.get', { ids: [options.device!] });
-          print(deviceOccupancy(device, usage));
-        });
+        await withEngine(
+          options,
+          async (engine) => {
+            const [device] = await call(engine, 'devices.get', { ids: [options.device!] });
+            print(deviceOccupancy(device, usage));
+          },
+          { reads: true },
+        );
       },
     );
 }

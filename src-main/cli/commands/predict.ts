@@ -32,7 +32,7 @@ export function addPredict(program: Command, { terminal, withEngine }: CommandLi
       takeNamedParameter,
     )
     .action((what: string, file: string, options: PredictOptions) =>
-      withEngine(options, (engine) => predictCommand(engine, terminal, what, file, options)),
+      withEngine(options, (engine) => predictCommand(engine, terminal, what, file, options), { reads: true }),
     )
     .addHelpText(
       'after',

@@ -21,7 +21,7 @@ export function addRank(program: Command, { terminal, withRuns }: CommandLine): 
       ]),
     )
     .action((run: string, options: RankOptions) =>
-      withRuns(options, (engine) => rankCommand(engine, terminal, run, options)),
+      withRuns(options, (engine) => rankCommand(engine, terminal, run, options), { reads: true }),
     );
 }
 

@@ -16,10 +16,10 @@ export function addRuns(program: Command, { terminal, withEngine, withRuns }: Co
   command(runs, 'list', 'runs, newest first')
     .option('--deleted', 'the runs in the bin instead', false)
     .action((options: GlobalOptions & { deleted: boolean }) =>
-      withEngine(options, (engine) => runsList(engine, terminal, options)),
+      withEngine(options, (engine) => runsList(engine, terminal, options), { reads: true }),
     );
   command(runs, 'show <run>', 'one run').action((run: string, options: GlobalOptions) =>
-    withRuns(options, (engine) => runsShow(engine, terminal, run, options)),
+    withRuns(options, (engine) => runsShow(engine, terminal, run, options), { reads: true }),
   );
   for (const [name, procedure, text] of [
     [
