@@ -57,7 +57,14 @@ function readSummary({
 export function runRows({ all, get }: Statements, ownership: Ownership) {
   function rowOf(runId: number): RunRow {
     const row = get<RunRow>(`SELECT ${SUMMARY}, ${DETAIL} FROM runs WHERE id = ?`, runId);
-    return row ?? refuse('not-found', `This database has no run ${runId}.`, { runId });
+    return (
+      row ??
+      refuse(
+        'not-found',
+        `This database has no run ${runId}. lockstep runs list, or Runs in the app, shows its runs.`,
+        { runId },
+      )
+    );
   }
 
   function ownRow(runId: number): RunRow {

@@ -325,6 +325,7 @@ describe('lists runs and ranks designs', () => {
     expect(await json('runs list --deleted')).toMatchObject({ runs: [{ id, deletedAt: /^\d{4}-/ }] });
     const deleted = new RegExp(`\\nState {5}complete\\nDeleted {3}\\S+; lockstep runs restore ${id} takes`);
     await says(`runs show ${id}`, deleted);
+    await fails(1, `export ${id} --format csv`, new RegExp(`Run ${id} was deleted, .*runs restore ${id} .*runs list`));
     expect(await json(`runs restore ${id}`)).toEqual({ runId: id, restored: true });
     expect(await newest()).toBe(id);
     expect(await failure(1, `runs restore ${id}`)).toBe(`lockstep: Run ${id} is not in the bin.\n`);
@@ -338,7 +339,7 @@ describe('lists runs and ranks designs', () => {
     const { freedBytes, ...removed } = await json<{ freedBytes: number }>('runs purge');
     expect(removed).toEqual({ runs: 1, studies: 0 });
     expect(freedBytes).toBeGreaterThan(0);
-    await fails(1, `runs restore ${id}`, new RegExp(`no run ${id}`));
+    await fails(1, `runs restore ${id}`, new RegExp(`no run ${id}\\. lockstep runs list`));
     expect(await printed('runs purge')).toBe('The bin is empty.\n');
   });
 

@@ -62,7 +62,11 @@ export function exportHandlers(context: Context, partCharacters = PART_CHARACTER
           return ok({ ...document, ...(plain && { plain }), ...(await nextPart(parts)) });
         };
         const run = await store.getRun(input.runId);
-        if (run.ok && isMeasuring(run.value) && run.value.deletedAt === null)
+        if (run.ok && run.value.deletedAt !== null)
+          return notFound(
+            `Run ${input.runId} was deleted, so it is not exported. lockstep runs restore ${input.runId} takes it out of the bin; lockstep runs list, or Runs in the app, shows the other runs.`,
+          );
+        if (run.ok && isMeasuring(run.value))
           return written(await measuredDocument({ store }, run.value, exporter.value));
         return views.read(input.runId, async (view) =>
           written(await renderExport(context, view, exporter.value, input)),
