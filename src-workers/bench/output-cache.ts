@@ -17,6 +17,7 @@ export interface CacheEntry {
  * the file's digest. If the file has changed, it is made again. Several processes may use one cache. Fails with
  * `unsupported` and the tool's first error, with `storage`, and as `make` does.
  * @param parts everything on which the output depends
+ * @param make makes the file. It may use the folder `temporary`, which is then removed.
  * @param remedy how the user names another nvcc, if not by NVCC
  */
 export async function cachedOutput(
@@ -24,7 +25,7 @@ export async function cachedOutput(
   file: string,
   parts: readonly string[],
   refused: string,
-  make: (path: string) => Promise<Result<ToolRun>>,
+  make: (path: string, temporary: string) => Promise<Result<ToolRun>>,
   remedy?: string,
 ): Promise<Result<CacheEntry>> {
   const key = createHash('sha256')
@@ -38,8 +39,10 @@ export async function cachedOutput(
   }
   const draft = join(cacheFolder, `${DRAFT}${randomUUID()}`);
   try {
-    await mkdir(draft, { recursive: true });
-    const run = await make(join(draft, file));
+    const temporary = join(draft, 'temporary');
+    await mkdir(temporary, { recursive: true });
+    const run = await make(join(draft, file), temporary);
+    await rm(temporary, { recursive: true, force: true });
     if (!run.ok) return run;
     const log = run.value.stdout + run.value.stderr;
     if (run.value.code !== 0) return unsupported(`${refused}: ${firstError(log, remedy)}`, { log: log.slice(0, 4000) });

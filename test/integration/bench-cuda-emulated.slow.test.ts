@@ -1,4 +1,4 @@
-import { cp, mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, it as always, vi } from 'vitest';
@@ -748,7 +748,10 @@ always.skipIf(lacks('g++', 'hipcc'))('compiles for both widths of AMD, and says 
       unwrap(await cudaPlan(planOf([unitLoop('a', { threadsPerUnit: threadGroupWidth })], { backend: 'hip', threadGroupWidth }), NO_FILES)).objects; // prettier-ignore
   const [main, loop] = await objectsOf(64);
   const hip = { nvcc: hipcc, hip: { threadGroupWidth: 64 }, architectures: ['gfx90a'] };
+  const temporary = await mkdtemp(join(folder, 'temporary-'));
+  vi.stubEnv('TMPDIR', temporary);
   const { program, kernels } = unwrap(await compileCuda(compilation([DEVICES_OBJECT, loop], hip)));
+  expect(await readdir(temporary)).toEqual([]);
   expect(kernels.map(({ kernel }) => kernel)).toContainEqual(expect.stringContaining('nested'));
   const listed = await runToEnd(program, [], folder);
   expect([listed.code, recordsOf(listed.stdout)]).toMatchObject([1, [{ type: 'lost', message: /^looking for HIP devices/ }]]); // prettier-ignore

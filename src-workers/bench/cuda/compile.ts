@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { fail, ok, type Result, notFound } from '../../domain/result.ts';
 import { COMPILE_FLAGS, HOST_OBJECT, LINK_FLAGS, type CudaObject, type PlacedFile } from './cuda-plan.ts';
-import { hipVersion } from './hip.ts';
+import { hipEnvironment, hipVersion } from './hip.ts';
 import { parsePtxas, parseResourceRemarks, type KernelUsage } from './ptxas.ts';
 import { hostCompilerFlags, nvccVersion } from './toolkit.ts';
 import { cachedOutput, pruneCache, type CacheEntry } from '../output-cache.ts';
@@ -138,8 +138,12 @@ function compiled(
   args: readonly string[],
   cwd: string,
 ): Promise<Result<CacheEntry>> {
-  return cachedOutput(cacheFolder, file, parts, `${hip ? 'hipcc' : 'nvcc'} refused`, (path) =>
-    // Without this setting, hipcc uses an installed nvcc.
-    runTool(nvcc, [...args, '-o', path], { cwd, timeLimitMs, signal, ...(hip && { env: { HIP_PLATFORM: 'amd' } }) }),
+  return cachedOutput(cacheFolder, file, parts, `${hip ? 'hipcc' : 'nvcc'} refused`, (path, temporary) =>
+    runTool(nvcc, [...args, '-o', path], {
+      cwd,
+      timeLimitMs,
+      signal,
+      ...(hip && { env: hipEnvironment(temporary) }),
+    }),
   );
 }

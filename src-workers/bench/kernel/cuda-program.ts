@@ -14,7 +14,7 @@ import {
 import { fail, ok, systemReason, unwrap, type Result, unsupported } from '../../domain/result.ts';
 import { architectureFlags } from '../cuda/compile.ts';
 import { compileEmulated, findEmulator } from '../cuda/emulation.ts';
-import { findHipcc, hipArchitectures, HIP_GROUP_WIDTH } from '../cuda/hip.ts';
+import { findHipcc, hipArchitectures, hipEnvironment, HIP_GROUP_WIDTH } from '../cuda/hip.ts';
 import { listDevices, localToolkit } from '../cuda/local.ts';
 import { forSomeGpu } from '../cuda/toolkit.ts';
 import { getOrMake } from '../../numeric/kept.ts';
@@ -240,7 +240,7 @@ const launchCpp = (value: ManifestNumber): string => arithmeticOf(value).cpp((na
 
 interface Compiler {
   readonly words: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: typeof hipEnvironment;
 }
 
 async function findCompiler(
@@ -257,8 +257,7 @@ async function findCompiler(
     const width = devices.value[device ?? 0]?.threadGroupWidth ?? HIP_GROUP_WIDTH;
     const targets = hipArchitectures(devices.value).map((name) => `--offload-arch=${name}`);
     const words = [hipcc.value, '-x', 'hip', '-std=c++17', '-O3', `-DLOCKSTEP_GROUP_WIDTH=${width}`, ...targets];
-    // Without this setting, hipcc uses an installed nvcc.
-    return ok({ words, env: { HIP_PLATFORM: 'amd' } });
+    return ok({ words, env: hipEnvironment });
   }
   if (platform === 'emulation') {
     const emulator = await findEmulator();

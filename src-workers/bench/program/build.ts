@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { ProgramTask } from '../../domain/benchmark.ts';
 import type { Design } from '../../domain/design.ts';
@@ -22,7 +23,7 @@ export function openBuilder(
   { build, folder }: Pick<ProgramTask, 'build' | 'folder'>,
   keptIn: { readonly cache: string; readonly run: string },
   timeLimitMs: number,
-  env: Readonly<Record<string, string>> = {},
+  env: (temporary: string) => Readonly<Record<string, string>> = () => ({}),
 ): Build {
   if (build === null) return () => Promise.resolve(ok(''));
   const line = splitCommand(build);
@@ -30,11 +31,13 @@ export function openBuilder(
   const known = new Map<string, Promise<Result<string>>>();
   const kept = new Set<string>();
 
-  const run = (words: readonly string[], binary: string): Promise<Result<ToolRun>> =>
-    runTool(words[0], words.slice(1).map((word) => word.replaceAll('{binary}', binary)), { cwd: folder, timeLimitMs, env }); // prettier-ignore
+  const run = (words: readonly string[], binary: string, temporary: string): Promise<Result<ToolRun>> => {
+    const args = words.slice(1).map((word) => word.replaceAll('{binary}', binary));
+    return runTool(words[0], args, { cwd: folder, timeLimitMs, env: env(temporary) });
+  };
   const made = async (words: readonly string[]): Promise<Result<string>> => {
     if (!line.value.some((word) => word.includes('{binary}'))) {
-      const built = await run(words, '');
+      const built = await run(words, '', tmpdir());
       if (!built.ok) return built;
       const { code, stdout, stderr } = built.value;
       return code === 0 ? ok('') : unsupported(`The build failed: ${firstError(`${stdout}\n${stderr}`, REMEDY)}`);
@@ -47,7 +50,7 @@ export function openBuilder(
       FILE,
       [folder, ...words, ...(inputs ?? [])],
       'The build failed',
-      (path) => run(words, path),
+      (path, temporary) => run(words, path, temporary),
       REMEDY,
     );
     if (!entry.ok) return entry;
