@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline';
 import {
   FailureError,
   systemReason,
@@ -14,6 +15,8 @@ export interface Streams {
   err(text: string): void;
   /** Resolves when all written text has left the process. It is absent if writing is never delayed. */
   drained?(): Promise<void>;
+  /** Resolves to the user's answer, which is empty if there is none. It is absent if no user can answer. */
+  ask?(question: string): Promise<string>;
   readonly interactive: boolean;
   readonly columns: number;
 }
@@ -48,7 +51,25 @@ export const processStreams: Streams = {
   drained: () => new Promise((resolve) => process.stdout.write('', () => resolve())),
   interactive: Boolean(process.stderr.isTTY),
   columns: process.stderr.columns ?? 80,
+  ...(process.stdin.isTTY && process.stderr.isTTY && { ask: askUser }),
 };
+
+function askUser(question: string): Promise<string> {
+  return new Promise((resolve) => {
+    const lines = createInterface({ input: process.stdin, output: process.stderr });
+    // Ctrl+C and Ctrl+D close the input.
+    const giveUp = (): void => {
+      process.stderr.write('\n');
+      resolve('');
+    };
+    lines.once('close', giveUp);
+    lines.question(question, (answer) => {
+      lines.off('close', giveUp);
+      lines.close();
+      resolve(answer.trim());
+    });
+  });
+}
 
 function reportFailure(terminal: Streams, failure: Failure, usage = false): number {
   const [, procedure, text] = /^([\w.]+): ([^]*)$/.exec(failure.message) ?? [];

@@ -356,7 +356,8 @@ const others = {
   }).returns<api.RunSummary>(),
   'runs.delete': procedure({ id }).returns<null>(),
   'runs.restore': procedure({ id }).returns<null>(),
-  'runs.purge': procedure({}).returns<api.Purged>(),
+  /** Empties the bin, or only removes what was put into it until a time. */
+  'runs.purge': procedure({ before: v.optional(v.pipe(v.string(), v.isoTimestamp())) }).returns<api.Purged>(),
   'runs.diff': procedure({ leftId: id, rightId: id }).returns<api.RunDiff>(),
 
   'ranking.page': procedure({

@@ -334,7 +334,16 @@ describe('lists runs and ranks designs', () => {
     expect(await json('runs purge')).toMatchObject({ runs: 0, studies: 0 });
     const { runId: second } = await json<Sweep>(`sweep ${studyFile}`);
     await json(`runs delete ${second}`);
-    await says('runs purge', new RegExp(`^Run ${second}, Small \\(sweep\\)\\nRemoved 1 run and 0 studies; `));
+    expect(await json('runs purge --dry-run')).toMatchObject({ runs: 1, studies: 0, dryRun: true });
+    const answered = (answer: string, ...more: readonly string[]) =>
+      captured((terminal) => main(['runs', 'purge', '--db', db, ...more], terminal), { ask: async () => answer });
+    expect(await answered('')).toMatchObject({ status: 1, err: 'lockstep: Nothing was removed.\n' });
+    const named = `^Run ${second}, Small \\(sweep\\)\n`;
+    await says(
+      'runs purge --dry-run',
+      new RegExp(`${named}Would remove 1 run and 0 studies; .*about [\\d.]+ MB smaller`),
+    );
+    expect((await answered('y')).out).toMatch(new RegExp(`${named}Removed 1 run and 0 studies; `));
     await json(`runs delete ${id}`);
     const { freedBytes, ...removed } = await json<{ freedBytes: number }>('runs purge');
     expect(removed).toEqual({ runs: 1, studies: 0 });

@@ -6,7 +6,7 @@ import { counted } from '../../services/export/text.ts';
 import type { Options } from '../best-designs.ts';
 import { byAgents, command, type CommandLine, type GlobalOptions, group, positive, call } from '../command-line.ts';
 import { followRun, runId } from '../follow.ts';
-import { type Terminal, timeCells, usage } from '../output.ts';
+import { failure, type Terminal, timeCells, usage } from '../output.ts';
 import { checkResumable, reportMeasurement } from './bench.ts';
 import { reportSimulations } from './simulate.ts';
 import { reportSweep } from './sweep.ts';
@@ -38,9 +38,10 @@ export function addRuns(program: Command, { terminal, withEngine, withRuns }: Co
       }),
     );
 
-  command(runs, 'purge', 'remove the runs and studies in the bin for good, and give their space back').action(
-    (options: GlobalOptions) => withRuns(options, (engine) => runsPurge(engine, terminal, options)),
-  );
+  command(runs, 'purge', 'remove the runs and studies in the bin for good, and give their space back')
+    .option('--dry-run', 'only say what would be removed', false)
+    .option('--yes', 'do not ask; without a terminal and with --json, nothing is asked anyway', false)
+    .action((options: PurgeOptions) => withRuns(options, (engine) => runsPurge(engine, terminal, options)));
   byAgents(command(runs, 'resume <run>', 'continue a run that stopped before its end'))
     .option('--top <count>', 'best designs to print', positive, 10)
     .action((run: string, options: GlobalOptions & { top: number }) =>
@@ -63,18 +64,42 @@ async function resumeCommand(
   return reportSweep(engine, terminal, done, performance.now() - start, options);
 }
 
-async function runsPurge(engine: Engine, terminal: Terminal, options: Options): Promise<void> {
-  const gone = await call(engine, 'runs.list', { deleted: true, limit: 1000 });
-  const purged = await call(engine, 'runs.purge', {});
-  const { runs, studies, freedBytes } = purged;
-  if (options.json) terminal.json(purged);
-  else if (runs + studies === 0 && freedBytes === 0) terminal.say('The bin is empty.');
-  else {
-    for (const { id, kind, name } of gone) terminal.say(`Run ${id}, ${name} (${kind})`);
-    terminal.say(
-      `Removed ${counted(runs, 'run')} and ${counted(studies, 'study', 'studies')}; the database is ${(freedBytes / 1e6).toFixed(1)} MB smaller.`,
-    );
+interface PurgeOptions extends GlobalOptions {
+  readonly dryRun: boolean;
+  readonly yes: boolean;
+}
+
+const MAX_NAMED = 1000;
+
+async function runsPurge(engine: Engine, terminal: Terminal, options: PurgeOptions): Promise<void> {
+  const { json, dryRun, yes } = options;
+  // A run that is deleted while the user answers is not removed.
+  const before = new Date().toISOString();
+  const { bin } = await call(engine, 'app.info', {});
+  const textOf = ({ runs, studies }: Pick<typeof bin, 'runs' | 'studies'>): string =>
+    `${counted(runs, 'run')} and ${counted(studies, 'study', 'studies')}`;
+  const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
+  if (!json) {
+    const named = await call(engine, 'runs.list', { deleted: true, limit: MAX_NAMED });
+    for (const { id, kind, name } of named) terminal.say(`Run ${id}, ${name} (${kind})`);
+    if (bin.runs > named.length) terminal.say(`and ${counted(bin.runs - named.length, 'other run')}`);
   }
+  if (dryRun) {
+    const { runs, studies, bytes } = bin;
+    if (json) terminal.json({ runs, studies, freedBytes: bytes, dryRun });
+    else if (runs + studies === 0) terminal.say('The bin is empty.');
+    else terminal.say(`Would remove ${textOf(bin)}; the database would be about ${megabytes(bytes)} smaller.`);
+    return;
+  }
+  if (terminal.ask && !yes && !json && bin.runs + bin.studies > 0) {
+    const answer = await terminal.ask(`Remove ${textOf(bin)} for good? [y/N] `);
+    if (!/^y(es)?$/i.test(answer)) throw failure('cancelled', 'Nothing was removed.');
+  }
+  const purged = await call(engine, 'runs.purge', { before });
+  const { runs, studies, freedBytes } = purged;
+  if (json) terminal.json(purged);
+  else if (runs + studies === 0 && freedBytes === 0) terminal.say('The bin is empty.');
+  else terminal.say(`Removed ${textOf(purged)}; the database is ${megabytes(freedBytes)} smaller.`);
 }
 
 async function runsList(

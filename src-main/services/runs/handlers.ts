@@ -66,10 +66,10 @@ export function runHandlers(
       changed('runs');
       return done;
     },
-    'runs.purge': async () => {
+    'runs.purge': async ({ before: time }) => {
       const before = await store.diskUse();
       if (!before.ok) return before;
-      const purged = await store.purgeDeleted();
+      const purged = await store.purgeDeleted(time);
       if (!purged.ok) return purged;
       const shrunk = await store.vacuum();
       changed('all');
