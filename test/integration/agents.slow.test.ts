@@ -245,11 +245,7 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
     open.push(() => agents.close());
     await redis.kill();
     const joining = agents.join(settings());
-    try {
-      await agents.use(null);
-    } finally {
-      await redis.start();
-    }
+    await agents.use(null).finally(() => redis.start());
     await joining;
     expect(await agents.state()).toEqual({ kind: 'off' });
   });

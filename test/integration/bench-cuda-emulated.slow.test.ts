@@ -748,10 +748,9 @@ always.skipIf(lacks('g++', 'hipcc'))('compiles for both widths of AMD, and says 
       unwrap(await cudaPlan(planOf([unitLoop('a', { threadsPerUnit: threadGroupWidth })], { backend: 'hip', threadGroupWidth }), NO_FILES)).objects; // prettier-ignore
   const [main, loop] = await objectsOf(64);
   const hip = { nvcc: hipcc, hip: { threadGroupWidth: 64 }, architectures: ['gfx90a'] };
-  const temporary = await mkdtemp(join(folder, 'temporary-'));
-  vi.stubEnv('TMPDIR', temporary);
+  vi.stubEnv('TMPDIR', await mkdtemp(join(folder, 'temporary-')));
   const { program, kernels } = unwrap(await compileCuda(compilation([DEVICES_OBJECT, loop], hip)));
-  expect(await readdir(temporary)).toEqual([]);
+  expect(await readdir(process.env['TMPDIR']!)).toEqual([]);
   expect(kernels.map(({ kernel }) => kernel)).toContainEqual(expect.stringContaining('nested'));
   const listed = await runToEnd(program, [], folder);
   expect([listed.code, recordsOf(listed.stdout)]).toMatchObject([1, [{ type: 'lost', message: /^looking for HIP devices/ }]]); // prettier-ignore

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { processLives } from '../../db/ownership.ts';
 import { inTemporaryFolder } from '../../src-main/services/files/temporary-folder.ts';
 import { runProgram } from '../../src-main/services/measuring/runner.ts';
@@ -97,19 +97,14 @@ it.skipIf(process.platform === 'win32')('ends a program whose guard is killed', 
 });
 
 it('passes none of its secrets to programs and compilers', async () => {
-  process.env[PASSWORD_VARIABLE] = 'hunter2';
-  try {
-    const words = ['-e', `console.error(process.env.ADDED, process.env.${PASSWORD_VARIABLE}); process.exit(3)`];
-    const run = unwrap(await runTool(process.execPath, words, { timeLimitMs: 60_000, env: { ADDED: 'added' } }));
-    const limits = { totalMs: 60_000, startMs: 60_000, caseMs: 60_000 };
-    const program = { program: process.execPath, args: words, cwd: folder, env: { ADDED: 'added' } };
-    const end = await runProgram(program, limits, AbortSignal.timeout(60_000), async () => ok(null));
-    for (const text of [run.stderr, JSON.stringify(end)]) {
-      expect(text).toContain('added undefined');
-    }
-  } finally {
-    delete process.env[PASSWORD_VARIABLE];
-  }
+  vi.stubEnv(PASSWORD_VARIABLE, 'hunter2');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const words = ['-e', `console.error(process.env.ADDED, process.env.${PASSWORD_VARIABLE}); process.exit(3)`];
+  const run = unwrap(await runTool(process.execPath, words, { timeLimitMs: 60_000, env: { ADDED: 'added' } }));
+  const limits = { totalMs: 60_000, startMs: 60_000, caseMs: 60_000 };
+  const program = { program: process.execPath, args: words, cwd: folder, env: { ADDED: 'added' } };
+  const end = await runProgram(program, limits, AbortSignal.timeout(60_000), async () => ok(null));
+  for (const text of [run.stderr, JSON.stringify(end)]) expect(text).toContain('added undefined');
 });
 
 it('removes the folders that a killed process left, and no others', async () => {
@@ -119,14 +114,11 @@ it('removes the folders that a killed process left, and no others', async () => 
   const of = (pid: number, name: string): string =>
     join(tmpdir(), `${basename(own).replace(/-\d+-[^-]*$/, `-${pid}-`)}${name}`);
   const [left, other] = [of(gone, 'left'), of(process.ppid, 'other')];
-  try {
-    for (const path of [left, other]) {
-      mkdirSync(path);
-      writeFileSync(join(path, 'plan.json'), '{}');
-    }
-    unwrap(await inTemporaryFolder((path) => Promise.resolve(ok(expect(existsSync(path)).toBe(true)))));
-    expect([existsSync(left), existsSync(other)]).toEqual([false, true]);
-  } finally {
-    for (const path of [left, other]) rmSync(path, { recursive: true, force: true });
+  onTestFinished(() => [left, other].forEach((path) => rmSync(path, { recursive: true, force: true })));
+  for (const path of [left, other]) {
+    mkdirSync(path);
+    writeFileSync(join(path, 'plan.json'), '{}');
   }
+  unwrap(await inTemporaryFolder((path) => Promise.resolve(ok(expect(existsSync(path)).toBe(true)))));
+  expect([existsSync(left), existsSync(other)]).toEqual([false, true]);
 });

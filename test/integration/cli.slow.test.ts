@@ -6,12 +6,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { parse } from 'csv-parse/sync';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { lacks } from '../tools.mjs';
 import { contradictedCell, sayContradicted } from '../../src-main/cli/design-columns.ts';
 import { followRun } from '../../src-main/cli/follow.ts';
 import { main } from '../../src-main/cli/main.ts';
-import { progressBar, showSeconds } from '../../src-main/cli/output.ts';
+import { progressBar, showSeconds, type Streams } from '../../src-main/cli/output.ts';
 import type { SimulatedTime } from '../../src-main/contract/api.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { parseStudy } from '../../src-main/contract/parse.ts';
@@ -28,10 +28,8 @@ const db = at('test.db');
 shareEngine(() => db);
 
 /** Runs a command line, on the database of these tests unless the line names another one. */
-const run = (line: string, interactive = false): Promise<Outcome> =>
-  captured((terminal) => main([...line.split(' '), ...(line.includes('--db') ? [] : ['--db', db])], terminal), {
-    interactive,
-  });
+const run = (line: string, streams: Partial<Streams> = {}): Promise<Outcome> =>
+  captured((terminal) => main([...line.split(' '), ...(line.includes('--db') ? [] : ['--db', db])], terminal), streams);
 const printed = async (line: string): Promise<string> => (await run(line)).out;
 
 /** Runs a command. Expects one JSON document on standard output, nothing on standard error, and exit code 0. */
@@ -133,7 +131,7 @@ describe('sweep', () => {
     expect(ofDevices.match(/A100 SXM4 40 GB|GeForce RTX 4090/g)!.slice(0, 2)).toEqual(
       bestOfDevices.map(({ device }) => (device.includes('4090') ? 'GeForce RTX 4090' : 'A100 SXM4 40 GB')),
     );
-    const watched = await run(`sweep ${studyFile} --top 3 --verbose`, true);
+    const watched = await run(`sweep ${studyFile} --top 3 --verbose`, { interactive: true });
     expect(watched.err).toMatch(/Predicting █+ 768 of 768/);
     expect(watched.err.endsWith('\r\x1b[2K')).toBe(true);
     for (const words of [
@@ -330,20 +328,17 @@ describe('lists runs and ranks designs', () => {
     expect(await newest()).toBe(id);
     expect(await failure(1, `runs restore ${id}`)).toBe(`lockstep: Run ${id} is not in the bin.\n`);
     expect(await printed('runs list --deleted')).toBe('The bin is empty.\n');
-    expect(await json(`runs show ${id}`)).toMatchObject({ deletedAt: null });
-    expect(await json('runs purge')).toMatchObject({ runs: 0, studies: 0 });
     const { runId: second } = await json<Sweep>(`sweep ${studyFile}`);
     await json(`runs delete ${second}`);
     expect(await json('runs purge --dry-run')).toMatchObject({ runs: 1, studies: 0, dryRun: true });
-    const answered = (answer: string, ...more: readonly string[]) =>
-      captured((terminal) => main(['runs', 'purge', '--db', db, ...more], terminal), { ask: async () => answer });
-    expect(await answered('')).toMatchObject({ status: 1, err: 'lockstep: Nothing was removed.\n' });
-    const named = `^Run ${second}, Small \\(sweep\\)\n`;
     await says(
       'runs purge --dry-run',
-      new RegExp(`${named}Would remove 1 run and 0 studies; .*about [\\d.]+ MB smaller`),
+      /^Run \d+, Small \(sweep\)\nWould remove 1 run and 0 studies; .*about [\d.]+ MB/,
     );
-    expect((await answered('y')).out).toMatch(new RegExp(`${named}Removed 1 run and 0 studies; `));
+    const answered = (answer: string) => run('runs purge', { ask: async () => answer });
+    expect(await answered('')).toMatchObject({ status: 1, err: 'lockstep: Nothing was removed.\n' });
+    const removedOne = new RegExp(`^Run ${second}, Small \\(sweep\\)\\nRemoved 1 run and 0 studies; `);
+    expect(await answered('y')).toMatchObject({ out: removedOne });
     await json(`runs delete ${id}`);
     const { freedBytes, ...removed } = await json<{ freedBytes: number }>('runs purge');
     expect(removed).toEqual({ runs: 1, studies: 0 });
@@ -768,17 +763,14 @@ it.each([40, 80, 200])('progress stays on one line of a terminal with %i columns
 
 it('a long call shows its seconds on a terminal, and a short one nothing', async () => {
   vi.useFakeTimers();
-  try {
-    const { terminal, shown } = watched();
-    const wait = (ms: number): Promise<string> => new Promise((done) => setTimeout(done, ms, 'answer'));
-    const short = showSeconds(terminal, 'Comparing designs', wait(1500));
-    await vi.advanceTimersByTimeAsync(1500);
-    expect([await short, shown()]).toEqual(['answer', '']);
-    const long = showSeconds(terminal, 'Comparing designs', wait(3500));
-    await vi.advanceTimersByTimeAsync(3500);
-    const seconds = '\r\u001b[2KComparing designs, 2 s\r\u001b[2KComparing designs, 3 s\r\u001b[2K';
-    expect([await long, shown()]).toEqual(['answer', seconds]);
-  } finally {
-    vi.useRealTimers();
-  }
+  onTestFinished(() => void vi.useRealTimers());
+  const { terminal, shown } = watched();
+  const wait = (ms: number): Promise<string> => new Promise((done) => setTimeout(done, ms, 'answer'));
+  const short = showSeconds(terminal, 'Comparing designs', wait(1500));
+  await vi.advanceTimersByTimeAsync(1500);
+  expect([await short, shown()]).toEqual(['answer', '']);
+  const long = showSeconds(terminal, 'Comparing designs', wait(3500));
+  await vi.advanceTimersByTimeAsync(3500);
+  const seconds = '\r\u001b[2KComparing designs, 2 s\r\u001b[2KComparing designs, 3 s\r\u001b[2K';
+  expect([await long, shown()]).toEqual(['answer', seconds]);
 });
