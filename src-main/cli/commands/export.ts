@@ -10,7 +10,7 @@ import { fileKind, readImportFile } from '../../services/imports/file-kind.ts';
 import { printedPage } from '../../services/machine/print.ts';
 import { command, type CommandLine, type GlobalOptions, positive, whole, call } from '../command-line.ts';
 import { runId } from '../follow.ts';
-import { plain, printParts, usage, type Terminal, badUsage } from '../output.ts';
+import { plain, printParts, showSeconds, usage, type Terminal, badUsage } from '../output.ts';
 import { listText } from '../../../src-workers/domain/text.ts';
 
 const WEIGHING = EXPORTERS.flatMap(({ id, weighs }) => (weighs ? [id] : []));
@@ -77,7 +77,7 @@ async function exportCommand(engine: Engine, terminal: Terminal, run: string, op
     throw badUsage(
       `${options.format} has no column for the expected regret. Omit --weigh, or specify one of these formats: ${WEIGHING.join(', ')}.`,
     );
-  const rendered = await call(engine, 'export.render', {
+  const asked = call(engine, 'export.render', {
     runId: id,
     format: options.format,
     limit: options.top,
@@ -85,6 +85,7 @@ async function exportCommand(engine: Engine, terminal: Terminal, run: string, op
     designIndex: options.design,
     deviceId: options.device,
   });
+  const rendered = await showSeconds(terminal, 'Exporting', asked);
   const { mediaType, fileName, designs, note } = rendered;
   const { output } = options;
   const listed = designs && designs.listed < designs.of ? listedText(designs, options.top) : null;
