@@ -255,7 +255,7 @@ export const kernelSchema = v.strictObject(
     ),
     origins: optional(
       v.strictObject(ORIGIN_ENTRIES),
-      'The origins of values, by field: measured, calibrated, imported, given or assumed. Without an origin, a value equal to the default counts as assumed; any other value, and a zero in the file, counts as given',
+      'The origins of values, by field: measured, calibrated, imported, given or assumed. Without an origin, a value equal to the default counts as assumed; any other value, and a zero in the file, counts as given. The origin of a phase (unit, prologue, …) is that of all its parts; dependentLoads and bytes that are left out of a given phase are 0',
     ),
   },
   'must be an object with "name", "registersPerThread", "instructionsPerIteration", …',
