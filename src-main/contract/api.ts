@@ -226,7 +226,8 @@ export interface BestDesigns {
 
 /**
  * `simulatedMs` lists the simulated designs first, by their simulated mean, and then all others by their prediction;
- * `measuredMs` does the same with measured medians. A descending list reverses each of the two parts.
+ * `measuredMs` does the same with measured medians. A descending list reverses each of the two parts. In both
+ * directions, equal values are listed by their predicted time, and invalid designs are last.
  */
 export const RANK_COLUMNS = [
   'timeMs',

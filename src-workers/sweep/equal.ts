@@ -100,7 +100,7 @@ export interface GroupedList {
 }
 
 /**
- * Keeps the first design, in reading order, of each group of equal designs, and every design of an opened group.
+ * Keeps the first design of each group of equal designs, and every design of an opened group.
  * @param firstOf returns the entry of the first design that is equal to a design
  * @param opened first equal designs of the groups whose designs are all listed
  */
@@ -108,7 +108,6 @@ export function groupedDesigns(
   original: Uint32Array,
   firstOf: (design: number) => number,
   entries: number,
-  fromEnd: boolean,
   opened: ReadonlySet<number>,
 ): GroupedList {
   const size = original.length;
@@ -119,8 +118,7 @@ export function groupedDesigns(
   const list = new Uint32Array(size);
   const counts = new Uint32Array(size);
   let rows = 0;
-  for (let i = 0; i < size; i += 1) {
-    const design = original[fromEnd ? size - 1 - i : i];
+  for (const design of original) {
     const group = firstOf(design);
     if (members[group] === 0) continue;
     list[rows] = design;
@@ -129,7 +127,5 @@ export function groupedDesigns(
     rows += 1;
     for (const other of others.get(group) ?? []) if (other !== design) list[rows++] = other;
   }
-  const kept = { list: list.slice(0, rows), counts: counts.slice(0, rows) };
-  if (!fromEnd) return kept;
-  return { list: kept.list.reverse(), counts: kept.counts.reverse() };
+  return { list: list.slice(0, rows), counts: counts.slice(0, rows) };
 }

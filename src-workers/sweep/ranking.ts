@@ -3,7 +3,7 @@ import type { Device } from '../domain/device.ts';
 import { AXIS, axisCounts, type AxisName, type SpaceAxes, axisStrides, productOf } from '../domain/space.ts';
 import { getOrMake, kept } from '../numeric/kept.ts';
 import { firstIndex } from '../numeric/search.ts';
-import { sortByKey, sortByValue } from './sort.ts';
+import { reverseKeepingTies, sortByKey, sortByValue, type SortValues } from './sort.ts';
 
 export type SortColumn =
   | 'timeMs'
@@ -175,16 +175,29 @@ function byTime(ranking: Ranking): Uint32Array {
   });
 }
 
+function valuesOf(ranking: Ranking, column: SortColumn): SortValues {
+  if (isAxis(column)) return axisKeys(ranking, column);
+  return column === 'waves' ? ranking.waves : ranking.columns[column];
+}
+
 function sortedBy(ranking: Ranking, column: SortColumn): Uint32Array {
   if (column === 'timeMs') return byTime(ranking);
   return getOrMake(ranking.sorted, column, () => {
     const base = byTime(ranking);
-    if (isAxis(column)) return sortByKey(base, axisKeys(ranking, column), ranking.counts[AXIS[column]]);
-    const values = column === 'waves' ? ranking.waves : ranking.columns[column];
-    return values instanceof Uint16Array
-      ? sortByKey(base, values, values.reduce((most, value) => (value > most ? value : most), 0) + 1)
-      : sortByValue(base, values);
+    const values = valuesOf(ranking, column);
+    if (!(values instanceof Uint16Array)) return sortByValue(base, values);
+    const keys = isAxis(column)
+      ? ranking.counts[AXIS[column]]
+      : values.reduce((most, value) => (value > most ? value : most), 0) + 1;
+    return sortByKey(base, values, keys);
   });
+}
+
+function inDirection(ranking: Ranking, column: SortColumn, descending: boolean): Uint32Array {
+  const ascending = sortedBy(ranking, column);
+  if (!descending) return ascending;
+  const values = valuesOf(ranking, column);
+  return reverseKeepingTies(ascending, (entry) => values[entry]);
 }
 
 function invalidEntries(ranking: Ranking, reason: number | undefined): Uint32Array {
@@ -257,17 +270,26 @@ function filterKey(filter: RankingFilter): string {
   return [filter.validity, filter.invalidReason ?? '', ...positions, ...ranges].join('|');
 }
 
-/** Lists designs ascending in the column, then invalid ones by number. Callers must not write to the cached list. */
-export function rankedDesigns(ranking: Ranking, filter: RankingFilter, column: SortColumn): Uint32Array {
-  return kept(ranking.lists, MAX_LISTS, `${column}|${filterKey(filter)}`, () => rank(ranking, filter, column));
+/**
+ * Lists designs by the column, then invalid ones by number. In both directions, equal values are in the order of
+ * `byTime`. Callers must not write to the cached list.
+ */
+export function rankedDesigns(
+  ranking: Ranking,
+  filter: RankingFilter,
+  column: SortColumn,
+  descending = false,
+): Uint32Array {
+  const key = `${column}|${descending}|${filterKey(filter)}`;
+  return kept(ranking.lists, MAX_LISTS, key, () => rank(ranking, filter, column, descending));
 }
 
-function rank(ranking: Ranking, filter: RankingFilter, column: SortColumn): Uint32Array {
+function rank(ranking: Ranking, filter: RankingFilter, column: SortColumn, descending: boolean): Uint32Array {
   const mask = passingDesigns(ranking, filter);
   const narrowed = (list: Uint32Array): Uint32Array => (mask ? masked(list, mask) : list);
   const parts: Uint32Array[] = [];
   if (filter.validity !== 'invalid' && filter.invalidReason === undefined)
-    parts.push(narrowed(sortedBy(ranking, column)));
+    parts.push(narrowed(inDirection(ranking, column, descending)));
   if (filter.validity !== 'valid' || filter.invalidReason !== undefined)
     parts.push(narrowed(invalidEntries(ranking, filter.invalidReason)));
   let list = parts[0] ?? new Uint32Array(0);

@@ -3,7 +3,7 @@ const BUCKETS = 1 << BITS;
 const MASK = BUCKETS - 1;
 
 /** None of the values may be NaN. */
-type SortValues = Float64Array | Float32Array | Uint16Array;
+export type SortValues = Float64Array | Float32Array | Uint16Array;
 
 /**
  * Sorts `items` by ascending `values[item]`; stable. Radix passes sort by the values rounded to float32, whose bits are
@@ -94,6 +94,20 @@ export function sortByKey(items: Uint32Array, keys: Uint16Array, keyCount: numbe
     const at = starts[key];
     starts[key] = at + 1;
     out[at] = item;
+  }
+  return out;
+}
+
+/** Reverses items that are sorted by a value, but keeps the order of items with equal values. */
+export function reverseKeepingTies(items: Uint32Array, valueOf: (item: number) => number | undefined): Uint32Array {
+  const size = items.length;
+  const out = new Uint32Array(size);
+  for (let start = 0; start < size;) {
+    const value = valueOf(items[start]);
+    let end = start + 1;
+    while (end < size && valueOf(items[end]) === value) end += 1;
+    for (let i = start; i < end; i += 1) out[size - end + i - start] = items[i];
+    start = end;
   }
   return out;
 }

@@ -188,15 +188,14 @@ export function createFoundOrders() {
 export type FoundOrders = ReturnType<ReturnType<typeof createFoundOrders>['add']>;
 
 /**
- * Returns a ranked list with the simulated (or measured) designs first, in their own order. In a descending list, which
- * is read from its end, they are last.
+ * Returns a ranked list with the simulated (or measured) designs first, in their own order.
  * @param within the simulated (or measured) designs that are in the list
  */
-export function foundFirst(list: Uint32Array, within: readonly number[], descending: boolean): Uint32Array {
+export function foundFirst(list: Uint32Array, within: ArrayLike<number> & Iterable<number>): Uint32Array {
   const chosen = new Set(within);
   const out = new Uint32Array(list.length);
-  let at = descending ? 0 : within.length;
+  let at = within.length;
   for (const design of list) if (!chosen.has(design)) out[at++] = design;
-  out.set(within, descending ? at : 0);
+  out.set(within);
   return out;
 }

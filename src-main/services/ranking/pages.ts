@@ -6,6 +6,7 @@ import { firstIndex } from '../../../src-workers/numeric/search.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { groupedDesigns, type GroupedList } from '../../../src-workers/sweep/equal.ts';
 import { axisPosition, entryOf, rankedDesigns, timeOf } from '../../../src-workers/sweep/ranking.ts';
+import { reverseKeepingTies } from '../../../src-workers/sweep/sort.ts';
 import type { Ties } from '../../../src-workers/sweep/ties.ts';
 import type { Histogram, RankPage, RankRow, DesignSlice } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
@@ -49,24 +50,19 @@ function makeEqualFinder({ ranking }: RunView): (design: number) => number {
   return ranking.designs ? (design) => first[entryOf(ranking, design)] : (design) => first[design];
 }
 
-export function groupedList(
-  view: RunView,
-  list: Uint32Array,
-  fromEnd = false,
-  groups: ReadonlySet<number> = new Set(),
-): GroupedList {
-  return groupedDesigns(list, makeEqualFinder(view), view.ranking.columns.timeMs.length, fromEnd, groups);
+export function groupedList(view: RunView, list: Uint32Array, groups: ReadonlySet<number> = new Set()): GroupedList {
+  return groupedDesigns(list, makeEqualFinder(view), view.ranking.columns.timeMs.length, groups);
 }
 
 /** A grouped list is kept as long as its list, because the pages of a list are read one after another. */
 const grouped = new WeakMap<Uint32Array, { readonly key: string; readonly value: GroupedList }>();
 
-function grouping(view: RunView, list: Uint32Array, fromEnd: boolean, opened: readonly number[]): GroupedList {
+function grouping(view: RunView, list: Uint32Array, opened: readonly number[]): GroupedList {
   const groups = new Set(opened.map(makeEqualFinder(view)).filter((entry) => entry !== undefined));
-  const key = `${fromEnd} ${[...groups].sort((a, b) => a - b).join(' ')}`;
+  const key = [...groups].sort((a, b) => a - b).join(' ');
   const known = grouped.get(list);
   if (known?.key === key) return known.value;
-  const value = groupedList(view, list, fromEnd, groups);
+  const value = groupedList(view, list, groups);
   grouped.set(list, { key, value });
   return value;
 }
@@ -90,9 +86,14 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
   if (column === 'simulatedMs' || column === 'measuredMs') {
     const standing = kept?.[column].filter(isListed) ?? now[column];
     outdated = !isDeepStrictEqual(standing, now[column]);
-    designs = foundFirst(byTime, standing, descending);
-  } else designs = rankedDesigns(view.ranking, filter.value, column);
-  const groups = input.groups ? grouping(view, designs, descending, input.opened) : null;
+    const timeFound = (design: number): number | undefined =>
+      column === 'simulatedMs' ? view.simulated.times.get(design)?.meanMs : view.measured.times.get(design)?.medianMs;
+    designs = foundFirst(
+      rankedDesigns(view.ranking, filter.value, 'timeMs', descending),
+      descending ? reverseKeepingTies(Uint32Array.from(standing), timeFound) : standing,
+    );
+  } else designs = rankedDesigns(view.ranking, filter.value, column, descending);
+  const groups = input.groups ? grouping(view, designs, input.opened) : null;
   const list = groups?.list ?? designs;
   // If a measured or simulated design is in a group, it represents the group, unless the group is opened.
   const known = new Map<number, number>();
@@ -107,14 +108,13 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
   const equal: number[] = [];
   const end = Math.min(list.length, input.offset + input.limit);
   for (let at = input.offset; at < end; at += 1) {
-    const place = descending ? list.length - 1 - at : at;
-    const first = list[place];
+    const first = list[at];
     const isFound = view.simulated.times.has(first) || view.measured.times.has(first);
     const design = groups && !isFound ? (known.get(equalOf(first)) ?? first) : first;
     const predicted = rankRow(view, design, rankOf(design), ties.isTied(design));
     const row = atBestFidelity(predicted, view, fastest, tiesBy);
     rows.push(input.detail ? detailed(view, row) : row);
-    equal.push(groups ? groups.counts[place] : 1);
+    equal.push(groups ? groups.counts[at] : 1);
   }
   const checked = checkDesign(view, input.baseline);
   if (!checked.ok) return checked;
@@ -135,7 +135,7 @@ export function rankPage(view: RunView, input: ProcedureArguments<'ranking.page'
     tieFraction: ties.band.fraction,
     tieBand: ties.band,
     baseline,
-    foundAt: place < 0 ? null : descending ? list.length - 1 - place : place,
+    foundAt: place < 0 ? null : place,
   });
 }
 
