@@ -5,7 +5,7 @@ import { isReachable, readWindowState, writeWindowState } from './window-state.t
 
 const TITLE_BAR_PX = 40;
 /** The smallest width at which the page fits (`base.css`), px. */
-const MIN_WIDTH = 880;
+const MIN_WIDTH = 720;
 const MIN_HEIGHT = 600;
 const FIRST_COLOURS: Record<'light' | 'dark', TitleBarColours> = {
   light: { background: '#ffffff', symbol: '#1a1a1a' },
