@@ -25,6 +25,7 @@ export type MenuCommand =
 /** `studies.import` validates `text`. */
 export interface OpenedFile {
   readonly fileName: string;
+  readonly folder: string;
   readonly text: string;
 }
 

@@ -279,7 +279,10 @@ const others = {
     study: studySchema,
     folder: v.optional(folder),
   }).returns<api.StudyRecord>(),
-  'studies.import': procedure({ text: v.pipe(v.string(), v.maxLength(4_000_000)) }).returns<api.StudyRecord>(),
+  'studies.import': procedure({
+    text: v.pipe(v.string(), v.maxLength(4_000_000)),
+    folder: v.optional(folder),
+  }).returns<api.StudyRecord>(),
   'studies.duplicate': procedure({ id }).returns<api.StudyRecord>(),
   /** Makes a study that compares eight kernels for the product of an imported sparse matrix and a vector of doubles. */
   'studies.spmv': procedure({ lengths: workloadSchema.entries.lengths }).returns<api.StudyRecord>(),
@@ -297,6 +300,11 @@ const others = {
   'studies.restore': procedure({ id }).returns<null>(),
 
   'workload.resolve': procedure({ studyId: v.optional(id), workload: workloadSchema }).returns<api.ResolvedWorkload>(),
+  /**
+   * Returns the lengths of a workload as a CSV that a study can name as file:NAME: in their order, or as probabilities
+   * if they have none. `csv` is null if there are too many for one text.
+   */
+  'workload.csv': procedure({ studyId: id, workload: workloadSchema }).returns<{ readonly csv: string | null }>(),
   /**
    * Returns the columns of a table (CSV or Parquet, also as gzip), with the delimiter and header of a CSV, which are
    * guessed if they are not given. Returns null for other files, because `workload.upload` reads them without choices.

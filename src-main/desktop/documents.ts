@@ -1,4 +1,4 @@
-import { basename, extname } from 'node:path';
+import { basename, dirname, extname, resolve } from 'node:path';
 import type { OpenedFile } from '../contract/bridge.ts';
 import { ok, type Result } from '../../src-workers/domain/result.ts';
 import { readText } from '../services/files/files.ts';
@@ -7,7 +7,7 @@ const MAX_STUDY_BYTES = 4_000_000;
 
 export async function readStudyFile(file: string): Promise<Result<OpenedFile>> {
   const text = await readText(file, 'a study file', MAX_STUDY_BYTES);
-  return text.ok ? ok({ fileName: basename(file), text: text.value }) : text;
+  return text.ok ? ok({ fileName: basename(file), folder: dirname(resolve(file)), text: text.value }) : text;
 }
 
 export function safeFileName(suggested: string): string {

@@ -18,13 +18,16 @@ export async function saveText(fileName: string, mediaType: string, text: string
   return fileName;
 }
 
-export function chooseFile(accept: string, take: (file: File) => unknown): void {
+export const chooseFile = (accept: string, take: (file: File) => unknown): void =>
+  chooseFiles(accept, ([file]) => take(file), false);
+
+export function chooseFiles(accept: string, take: (files: readonly File[]) => unknown, multiple = true): void {
   const input = document.createElement('input');
   input.type = 'file';
   input.accept = accept;
+  input.multiple = multiple;
   input.addEventListener('change', () => {
-    const file = input.files?.[0];
-    if (file) void take(file);
+    if (input.files?.length) void take([...input.files]);
   });
   input.click();
 }

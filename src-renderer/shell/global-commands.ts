@@ -1,16 +1,17 @@
 import ArrowRight from '@lucide/svelte/icons/arrow-right';
 import Play from '@lucide/svelte/icons/play';
 import Settings2 from '@lucide/svelte/icons/settings-2';
+import { lengthsText } from '../../src-workers/domain/provenance.ts';
 import { VOCABULARIES } from '../../src-workers/domain/terms.ts';
 import { BEST_DESIGNS } from '../../src-main/contract/counts.ts';
 import { count } from '../format/numbers.ts';
-import { chooseFile, saveText } from '../components/save.ts';
+import { saveText } from '../components/save.ts';
 import { DENSITIES, THEMES } from '../state/preferences.svelte.ts';
 import type { App } from '../state/app.svelte.ts';
 import type { Command } from './commands.svelte.ts';
-import { chooseLengthFile } from './files/intake.ts';
+import { chooseLengthFile, chooseStudyFile } from './files/intake.ts';
 import { compareSpmvKernels, createStudy, isMatrix } from './new-study.ts';
-import { studyFile } from './study-file.ts';
+import { fileStem, hasLengthsApart, studyText } from './study-file.ts';
 import { VIEWS, type Icon } from './views.ts';
 
 const SET = Settings2 as Icon;
@@ -28,14 +29,14 @@ export function globalCommands(app: App): Command[] {
 
 function pickStudyFile(app: App): void {
   if (app.desktop) {
-    void app.desktop.openStudy().then((file) => file && app.importStudy(file.fileName, file.text));
+    void app.desktop.openStudy().then((file) => file && app.importStudy(file));
     return;
   }
-  chooseFile('.json,application/json', async (file) => app.importStudy(file.name, await file.text()));
+  chooseStudyFile(app);
 }
 
 export function openHandedFiles(app: App): (() => void) | undefined {
-  return app.desktop?.onOpenFile((file) => void app.importStudy(file.fileName, file.text));
+  return app.desktop?.onOpenFile((file) => void app.importStudy(file));
 }
 
 async function duplicateStudy(app: App, id: number): Promise<void> {
@@ -64,12 +65,27 @@ async function saveStudy({ editor, notices }: App): Promise<void> {
   notices.show((await editor.save()) ? 'Study saved' : (editor.failure?.message ?? 'Study not saved'));
 }
 
-async function saveStudyAs({ editor, notices }: App): Promise<void> {
-  if (!editor.study) return;
-  const { name, text, lacks } = studyFile(editor.study);
-  const saved = await saveText(name, 'application/json', text);
-  // A narrow window cuts off the end of a notice, so a long path comes last.
-  if (saved !== null) notices.show(lacks ? `Saved ${lacks} (${saved})` : `Saved ${saved}`);
+async function saveStudyAs({ editor: { id, study }, engine, notices }: App): Promise<void> {
+  if (id === null || !study) return;
+  const { workload } = study;
+  const stem = fileStem(study);
+  let lengthsFile: string | null = null;
+  let lacking = '';
+  if (hasLengthsApart(study)) {
+    const found = await engine.call('workload.csv', { studyId: id, workload });
+    if (found.ok && found.value.csv !== null) {
+      lengthsFile = await saveText(`${stem}.lengths.csv`, 'text/csv', found.value.csv);
+      if (lengthsFile === null) return;
+    } else lacking = found.ok ? 'which are too many for a CSV' : 'which cannot be read';
+  }
+  const saved = await saveText(`${stem}.study.json`, 'application/json', studyText(study, lengthsFile));
+  if (saved === null) return;
+  // A narrow window cuts off the end of a notice, so long paths come last.
+  if (lengthsFile !== null)
+    notices.show(`Saved with its lengths. Keep both files in one folder: ${saved}, ${lengthsFile}`);
+  else if (lacking !== '')
+    notices.show(`Saved without its lengths, ${lacking}. Take ${lengthsText(workload.lengths)} along too (${saved})`);
+  else notices.show(`Saved ${saved}`);
 }
 
 function fileCommands(app: App): Command[] {

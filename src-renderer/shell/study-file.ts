@@ -1,19 +1,35 @@
 import type { Study } from '../../src-main/contract/study.ts';
-import { lengthsText } from '../../src-workers/domain/provenance.ts';
 
 /** A longer name may not fit into the 255 bytes of a file name, because a letter takes up to four. */
 const MAX_LETTERS = 60;
 
-/** Returns the name and the text of a study's file, and what the file lacks: imported lengths are in the database. */
-export function studyFile(study: Study): { readonly name: string; readonly text: string; readonly lacks: string } {
-  const name = Array.from(study.name.toLowerCase()).slice(0, MAX_LETTERS).join('');
-  const words = name.match(/[\p{L}\p{M}\p{N}]+/gu) ?? ['study'];
-  const { lengths } = study.workload;
-  return {
-    name: `${words.join('-')}.study.json`,
-    text: `${JSON.stringify(study, null, 2)}\n`,
-    lacks: lengths.startsWith('stored:')
-      ? `without its lengths: in another database, also import ${lengthsText(lengths)}`
-      : '',
-  };
+export function fileStem({ name }: Study): string {
+  const start = Array.from(name.toLowerCase()).slice(0, MAX_LETTERS).join('');
+  return (start.match(/[\p{L}\p{M}\p{N}]+/gu) ?? ['study']).join('-');
 }
+
+/** Whether the lengths are in the database or in a file, and not in the text of the study. */
+export const hasLengthsApart = ({ workload }: Study): boolean => /\b(stored|file|mtx)\s*:/.test(workload.lengths);
+
+/** Names a file in the workload grammar. A name with other letters is quoted. */
+function lengthsOf(path: string): string {
+  const name = path.split(/[/\\]/).at(-1)!;
+  return `file:${/^[\p{L}\p{M}\p{N}._-]+$/u.test(name) ? name : `"${name.replaceAll('"', '""')}"`}`;
+}
+
+/** @param lengthsFile path of the CSV of the lengths, which will be in the folder of the study's file */
+export function studyText(study: Study, lengthsFile: string | null): string {
+  const { workload } = study;
+  const written =
+    lengthsFile === null ? study : { ...study, workload: { ...workload, lengths: lengthsOf(lengthsFile) } };
+  return `${JSON.stringify(written, null, 2)}\n`;
+}
+
+const member = (lengths: string): string => `"lengths": ${JSON.stringify(lengths)}`;
+
+/** Whether the text of a study, as `studyText` writes it, names this file of lengths. */
+export const namesLengths = (text: string, fileName: string): boolean => text.includes(member(lengthsOf(fileName)));
+
+/** Replaces a file of lengths in the text of a study by the same lengths in the database. */
+export const withStoredLengths = (text: string, fileName: string, stored: string): string =>
+  text.replace(member(lengthsOf(fileName)), () => member(stored));

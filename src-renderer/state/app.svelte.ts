@@ -168,8 +168,8 @@ export class App {
     this.#refusal = refusal;
   }
 
-  async importStudy(fileName: string, text: string): Promise<void> {
-    const result = await this.engine.call('studies.import', { text });
+  async importStudy({ fileName, text, folder }: { fileName: string; text: string; folder?: string }): Promise<void> {
+    const result = await this.engine.call('studies.import', { text, ...(folder !== undefined && { folder }) });
     if (!result.ok) return this.refuse({ title: `${fileName} was not opened`, failure: result.error });
     this.refuse(null);
     await this.library.load('studies');

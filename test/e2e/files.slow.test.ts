@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Locator, Page } from '@playwright/test';
+import type { Download, Locator, Page } from '@playwright/test';
 import { expect, open, test } from './fixtures/browser.ts';
 import { optunaStorage } from '../optuna-storage.ts';
 import { theory } from './fixtures/newcomer.ts';
-import { drop, offered, paste, predicted, press, statusBar } from './fixtures/page.ts';
+import { command, drop, offered, paste, predicted, press, statusBar } from './fixtures/page.ts';
 import { ROOT } from './fixtures/program.ts';
 
 const editor = (page: Page): Locator => page.getByRole('region', { name: 'Workload' });
@@ -63,6 +63,22 @@ test('dropped, chosen and pasted tables and graphs become the workload, until un
   await inSheet(page, 'button', 'Use 3 units').click();
   await expect(page).toHaveURL(/#\/study/);
   await expect(law(page)).toHaveAccessibleName(/jobs\.tsv#hops: mean 6\.3/);
+
+  // A study is saved with its lengths in their order, and both files are opened together.
+  const downloads: Download[] = [];
+  page.on('download', (download) => downloads.push(download));
+  await page.keyboard.press('Control+Shift+s');
+  await expect(statusBar(page)).toContainText('Saved with its lengths. Keep both files in one folder: ');
+  const read = async (file: Download) => ({ mimeType: '', buffer: readFileSync(await file.path()) });
+  const files = await Promise.all(
+    downloads.map(async (each) => ({ name: each.suggestedFilename(), ...(await read(each)) })),
+  );
+  expect(files.map(({ name }) => name).join()).toMatch(/^[^,]*\.lengths\.csv,[^,]*\.study\.json$/);
+  expect(files[0].buffer.toString()).toBe('length\n5\n5\n9\n');
+  const reopening = page.waitForEvent('filechooser');
+  await command(page, 'Open study file');
+  await reopening.then((open) => open.setFiles(files));
+  await expect(law(page)).toHaveAccessibleName(/\.lengths\.csv: mean 6\.3/);
 
   // A panel that waits for a file of one kind also accepts a file of the other kind.
   await page.getByRole('radio', { name: 'Matrix' }).click();

@@ -49,10 +49,10 @@ describe('the saved place of the window', () => {
   });
 });
 
-test('study files are read with their name, and refused if they are too large or not a file', async () => {
+test('study files are read with their name and folder, and refused if they are too large or not a file', async () => {
   const file = join(folder, 'study.json');
   await writeFile(file, '{"lockstep":1}');
-  const value = { fileName: 'study.json', text: '{"lockstep":1}' };
+  const value = { fileName: 'study.json', folder, text: '{"lockstep":1}' };
   expect(await readStudyFile(file)).toStrictEqual({ ok: true, value });
   await writeFile(file, ' '.repeat(4_000_001));
   expect(await readStudyFile(file)).toFail('bad-input', /4000001 bytes/);

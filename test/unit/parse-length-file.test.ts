@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { describe, expect, it } from 'vitest';
+import { lengthsCsv } from '../../src-main/services/studies/workloads.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
+import { geometricLaw } from '../../src-workers/models/workload/laws.ts';
 import type { CsvColumns } from '../../src-workers/parse/csv.ts';
 import { inspectLengths, readLengths } from '../../src-workers/parse/length-file.ts';
 import { unpackLz4Block, unpackLz4Frame, unpackLz4Hadoop } from '../../src-workers/parse/lz4.ts';
@@ -236,6 +238,15 @@ const graphMl = (edgedefault: string, body: string): string =>
   `<?xml version='1.0' encoding='utf-8'?>\n<!-- a > b -->\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n<key id="d0" for="edge"/>\n<graph edgedefault="${edgedefault}">\n${body}\n</graph>\n</graphml>\n`;
 const NODES = `<node id="a"/><node id="b>c"><data key="d0">1 > 0</data></node>\n<node\n  id='d'/>`;
 const EDGES = `<edge source="a" target="b>c"/>\n<!-- <edge source="a" target="d"/> --><edge target='d' source='a'></edge><edge source="d" target="d"/>`;
+
+it('lengths without an order are saved as probabilities, and too many lengths are not saved', async () => {
+  const law = unwrap(geometricLaw(0.3));
+  const saved = await read(encode((await lengthsCsv({ law, order: null }))!));
+  expect(saved).toMatchObject({ form: 'probabilities', lengths: null, law: { support: law.support } });
+  expect(saved.law.probability[9]).toBeNear(law.probability[9], 1e-12);
+  const order = { units: 2 ** 24 + 1, iterations: new Float64Array(2 ** 24 + 1), given: true };
+  expect(await lengthsCsv({ law, order })).toBeNull();
+});
 
 describe('graphs', () => {
   it('from GraphML are the degrees of the vertices, or their out-degrees', async () => {

@@ -13,7 +13,7 @@ import { changing, type Context, type Handlers, type ProceduresOf } from '../con
 import { namedDevice } from '../measuring/device.ts';
 import { spmvStudy } from './spmv.ts';
 import { getStudy, saveStudy, studyRecord, type LocatedStudy, type StoredStudy } from './studies.ts';
-import { packLengths, resolveLengths, sha256 } from './workloads.ts';
+import { lengthsCsv, packLengths, resolveLengths, sha256 } from './workloads.ts';
 
 export function studyHandlers(context: Context): Handlers<ProceduresOf<'studies' | 'workload'>> {
   const { store } = context;
@@ -40,9 +40,9 @@ export function studyHandlers(context: Context): Handlers<ProceduresOf<'studies'
       const { baseFolder = null, example = false } = before.value ?? {};
       return savedStudy(context, { study, baseFolder: folder ?? baseFolder, example }, id);
     },
-    'studies.import': async ({ text }) => {
+    'studies.import': async ({ text, folder: baseFolder = null }) => {
       const study = parseStudy(text);
-      return study.ok ? savedStudy(context, { study: study.value, baseFolder: null, example: false }) : study;
+      return study.ok ? savedStudy(context, { study: study.value, baseFolder, example: false }) : study;
     },
     'studies.duplicate': async ({ id }) => {
       const before = await getStudy(store, id);
@@ -72,6 +72,12 @@ export function studyHandlers(context: Context): Handlers<ProceduresOf<'studies'
       if (!law.ok) return law;
       const { order, note } = law.value;
       return ok(resolved(law.value.law, order?.given ? order.iterations : null, note));
+    },
+    'workload.csv': async ({ studyId, workload }) => {
+      const located = await getStudy(store, studyId);
+      if (!located.ok) return located;
+      const found = await resolveLengths(context, workload.lengths, located.value.baseFolder, workload.truncation);
+      return found.ok ? ok({ csv: await lengthsCsv(found.value) }) : found;
     },
     'workload.inspect': ({ fileName: name, bytes, ...asked }) =>
       context.pool.run('tableOfFile', { bytes, name, asked }),

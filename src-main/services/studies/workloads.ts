@@ -114,6 +114,26 @@ export interface OrderedLaw {
   readonly note?: string;
 }
 
+/** The CSV of as many lengths has up to 160 MB. */
+const MAX_CSV_LENGTHS = 2 ** 24;
+
+export async function lengthsCsv({ law, order }: OrderedLaw): Promise<string | null> {
+  if (!order?.given)
+    return [
+      'length,probability',
+      ...Array.from(law.support, (length, at) => `${length},${law.probability[at]}`),
+      '',
+    ].join('\n');
+  const { iterations } = order;
+  if (iterations.length > MAX_CSV_LENGTHS) return null;
+  const parts = ['length'];
+  for (let from = 0; from < iterations.length; from += LENGTHS_STEP) {
+    parts.push(iterations.subarray(from, from + LENGTHS_STEP).join('\n'));
+    await setImmediate();
+  }
+  return [...parts, ''].join('\n');
+}
+
 /** These sources are read in the pool. A file may have gigabytes, and an example may have millions of points. */
 const TAKES_LONG = /\b(file|mtx|example)\s*:/;
 

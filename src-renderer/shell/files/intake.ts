@@ -1,12 +1,13 @@
 import { kernelFileKind } from '../../../src-workers/domain/inspection.ts';
 import type { Failure } from '../../../src-workers/domain/result.ts';
 import { sentenceCase } from '../../../src-workers/domain/terms.ts';
-import { chooseFile } from '../../components/save.ts';
+import { chooseFile, chooseFiles } from '../../components/save.ts';
 import { bytes as bytesText, counted } from '../../format/numbers.ts';
 import type { App } from '../../state/app.svelte.ts';
 import { importResults } from '../../views/measure/import-results.ts';
 import { withWorkload } from '../../views/study/edit.ts';
 import { changeByFile, createStudy } from '../new-study.ts';
+import { namesLengths, withStoredLengths } from '../study-file.ts';
 import type { toColumns } from './table-choice.ts';
 
 const MAX_UPLOAD_BYTES = 250e6;
@@ -26,7 +27,7 @@ export async function takeFile(app: App, file: File): Promise<void> {
       `The file has ${bytesText(file.size)}; at most ${bytesText(MAX_UPLOAD_BYTES)} can be imported. ` +
         'Import a histogram of its lengths (a CSV of length and count), or name the file in the study as file:PATH, which has no limit.',
     );
-  if (file.name.endsWith('.json')) return app.importStudy(file.name, await file.text());
+  if (file.name.endsWith('.json')) return app.importStudy({ fileName: file.name, text: await file.text() });
   const bytes = new Uint8Array(await file.arrayBuffer());
   if (kernelFileKind(file.name, bytes) !== null) {
     if (app.location.studyId === null) await createStudy(app);
@@ -51,6 +52,21 @@ export async function takeFile(app: App, file: File): Promise<void> {
   if (!inspected.ok || inspected.value === null) return;
   app.refuse(null);
   app.table = { fileName: file.name, bytes, summary: inspected.value };
+}
+
+/** Imports the first file. A study is imported with the file of its lengths, if this is among the files. */
+export async function takeFiles(app: App, files: readonly File[]): Promise<void> {
+  const study = files.find(({ name }) => name.endsWith('.json'));
+  const text = (await study?.text()) ?? '';
+  const lengths = files.find(({ name }) => namesLengths(text, name));
+  if (!study || !lengths || lengths.size > MAX_UPLOAD_BYTES) return takeFile(app, study ?? files[0]);
+  const bytes = new Uint8Array(await lengths.arrayBuffer());
+  const uploaded = await app.engine.call('workload.upload', { fileName: lengths.name, bytes });
+  if (!uploaded.ok) return app.refuse({ title: `${lengths.name} could not be imported`, failure: uploaded.error });
+  return app.importStudy({
+    fileName: study.name,
+    text: withStoredLengths(text, lengths.name, uploaded.value.lengths),
+  });
 }
 
 /** Returns a file name for pasted text; null for text that is probably no file, such as a link or prose. */
@@ -97,6 +113,10 @@ export async function useFile(
   if (app.location.view !== 'study') app.location.go('study');
   return null;
 }
+
+/** A study and the file of its lengths can be chosen together. */
+export const chooseStudyFile = (app: App): void =>
+  chooseFiles('.json,application/json,.csv', (files) => takeFiles(app, files));
 
 export const chooseLengthFile = (app: App): void => chooseFile(LENGTH_FILES, (file) => takeFile(app, file));
 

@@ -6,7 +6,7 @@ import { parseStudy } from '../../../src-main/contract/parse.ts';
 import { studyFileSchema, type Study } from '../../../src-main/contract/study.ts';
 import { changeText, fieldLabel, fieldValue, type FieldWords } from '../../../src-renderer/format/fields.ts';
 import { NBSP } from '../../../src-renderer/format/numbers.ts';
-import { studyFile } from '../../../src-renderer/shell/study-file.ts';
+import { fileStem, studyText } from '../../../src-renderer/shell/study-file.ts';
 import * as axisText from '../../../src-renderer/views/study/axis-text.ts';
 import { listedDevices, withListed } from '../../../src-renderer/views/study/device-list.ts';
 import * as editor from '../../../src-renderer/views/study/distributions.ts';
@@ -22,13 +22,10 @@ import { forAll, whole } from '../../for-all.ts';
 
 const say: Term = (key, form) => term(key, 'cuda', form);
 
-it('the file of a study says that it lacks imported lengths, because they are only in this database', () => {
-  const saved = (lengths: string) => studyFile({ name: 'My Study', workload: { lengths } } as Study);
-  expect(saved(`stored:${'a'.repeat(64)}:rows.csv#hops`)).toMatchObject({
-    name: 'my-study.study.json',
-    lacks: 'without its lengths: in another database, also import rows.csv#hops',
-  });
-  expect(saved('geometric(0.05)').lacks).toBe('');
+it('a study that is saved with its lengths names their file, in quotes if the name needs them', () => {
+  const named = (path: string): unknown => JSON.parse(studyText({ workload: { units: 3 } } as Study, path));
+  expect(named('/me/my.lengths.csv')).toEqual({ workload: { units: 3, lengths: 'file:my.lengths.csv' } });
+  expect(named('C:\\a "b"#1.csv')).toEqual({ workload: { units: 3, lengths: 'file:"a ""b""#1.csv"' } });
 });
 
 it.each([
@@ -38,9 +35,7 @@ it.each([
   ['../../etc/passwd', 'etc-passwd'],
   ['列'.repeat(200), '列'.repeat(60)],
   ['…', 'study'],
-])('the file of the study %s is %s', (name, stem) =>
-  expect(studyFile({ name, workload: { lengths: '' } } as Study).name).toBe(`${stem}.study.json`),
-);
+])('the file of the study %s is %s', (name, stem) => expect(fileStem({ name } as Study)).toBe(stem));
 
 describe('axis text', () => {
   it.each([
@@ -183,10 +178,14 @@ it('the list of devices keeps the row of an unticked device, and ticking it agai
   expect(listedDevices(LISTED, ['v100', 'mi300', 'h100'])).toEqual(['v100', 'mi300', 'a100', 'h100']);
   expect(listedDevices([], ['h100', 'v100'])).toEqual(['h100', 'v100']);
   expect(listedDevices(['a100'], ['v100'])).toEqual(['v100', 'a100']);
-  for (const id of LISTED) {
-    const others = LISTED.filter((other) => other !== id);
-    expect(withListed(others, id, LISTED)).toEqual(LISTED);
-  }
+  for (const id of LISTED)
+    expect(
+      withListed(
+        LISTED.filter((other) => other !== id),
+        id,
+        LISTED,
+      ),
+    ).toEqual(LISTED);
   expect(withListed(LISTED, 'mi300', LISTED)).toEqual([...LISTED, 'mi300']);
 });
 
@@ -194,7 +193,7 @@ describe('bars of the lengths', () => {
   const binsOf = (law: LengthLaw, depths: Parameters<typeof pmfBins>[0]['depths'] = []) =>
     pmfBins({ law, mean: moments(law).mean, depths, widthPx: 600 });
 
-  it('contain all of the probability: what the bars omit is stated', () => {
+  it('contain all of the probability: what they omit is stated, and extend as far as the marks', () => {
     for (const made of [geometricLaw(0.05), uniformLaw(0, 3), zipfLaw(1.5, 10_000), geometricLaw(0.002)]) {
       const { probability, beyond } = binsOf(unwrap(made));
       expect(probability.reduce((a, b) => a + b) + beyond).toBeCloseTo(1, 9);
@@ -202,6 +201,8 @@ describe('bars of the lengths', () => {
       // A bar is at least 2 px wide.
       expect(probability.length).toBeLessThanOrEqual(300);
     }
+    const { to } = binsOf(unwrap(geometricLaw(0.05)), [{ at: 200, label: 'depth' }]);
+    expect(to).toBeGreaterThanOrEqual(200);
   });
 
   it('have a logarithmic axis if the longest unit exceeds 30 means, so that the tail is more than one bar', () => {
@@ -216,11 +217,6 @@ describe('bars of the lengths', () => {
     const zeros = { support: Float64Array.of(0, 1, 1000), probability: Float64Array.of(0.5, 0.495, 0.005) };
     const few = binsOf({ ...zeros, label: '', truncatedMass: 0 });
     expect([few.log, few.edges[0], few.probability[0]]).toEqual([true, -0.5, 0.5]);
-  });
-
-  it('extend as far as the marks', () => {
-    const { to } = binsOf(unwrap(geometricLaw(0.05)), [{ at: 200, label: 'depth' }]);
-    expect(to).toBeGreaterThanOrEqual(200);
   });
 });
 
