@@ -1,5 +1,5 @@
 import { onDestroy } from 'svelte';
-import { keyOf, isSettledField, isTyping, inOverlay } from './keys.ts';
+import { keyOf, isPressing, isSettledField, isTyping, inOverlay } from './keys.ts';
 import type { Icon } from './views.ts';
 
 export const MENUS = ['File', 'Edit', 'View', 'Run', 'Help'] as const;
@@ -85,7 +85,7 @@ export class Commands {
       if (isStudyUndo) event.preventDefault();
       // Text fields keep their own undo, clipboard and selection.
       else if (!withMod || /^Mod\+(Shift\+)?[ZXCVAY]$/.test(key)) return;
-    } else if (inOverlay(event.target) && !withMod) return;
+    } else if ((inOverlay(event.target) || isPressing(event)) && !withMod) return;
     const now = performance.now();
     const chord = now - this.#chordAt < CHORD_WITHIN_MS ? `${this.#chord} ${key}` : '';
     const command = (chord && this.#match(chord)) || this.#match(key);

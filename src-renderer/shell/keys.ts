@@ -43,6 +43,13 @@ export function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLInputElement && !['checkbox', 'radio', 'range', 'button'].includes(target.type);
 }
 
+/** Whether Enter or the space bar presses the focused control, so that it is no command of a view. */
+export function isPressing({ key, target }: KeyboardEvent): boolean {
+  return (
+    (key === 'Enter' || key === ' ') && target instanceof HTMLElement && target.matches('button, a[href], summary')
+  );
+}
+
 /** Whether an element is a field of the study, and shows what the study holds: nothing typed in it waits for Enter. */
 export function isSettledField(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.matches('[data-settled]') && !target.closest('[data-own-undo]');

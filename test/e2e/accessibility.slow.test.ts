@@ -127,8 +127,7 @@ test('every view is accessible, at 200 % too, nothing moves, and all can be scro
   await page.setViewportSize(TWICE_AS_LARGE);
   await page.evaluate(() => window.scrollTo(0, 10_000));
   const { x, y, width, height } = (await page.getByRole('contentinfo').boundingBox())!;
-  expect(x + width).toBeLessThanOrEqual(TWICE_AS_LARGE.width + 1);
-  expect(y + height).toBeLessThanOrEqual(TWICE_AS_LARGE.height + 1);
+  expect(Math.max(x + width - TWICE_AS_LARGE.width, y + height - TWICE_AS_LARGE.height)).toBeLessThanOrEqual(1);
 });
 
 test('changes are announced, the focus stays, and forced colours keep the dataâ€™s own', async ({ page, host }) => {
@@ -167,8 +166,12 @@ test('changes are announced, the focus stays, and forced colours keep the dataâ€
   await page.getByRole('button', { name: 'Settings' }).focus();
   await keys.press('6');
   await expectSaid('Runs');
-  await page.getByRole('grid', { name: 'Runs' }).focus();
-  await keys.press('ArrowDown');
+  const runs = page.getByRole('grid', { name: 'Runs' });
+  await runs.press('ArrowDown');
+  // Enter opens a run, but presses a button that has the focus.
+  await page.getByRole('button', { name: 'Close the details' }).press('Enter');
+  await expect(page.getByRole('main', { name: 'Runs' })).toBeFocused();
+  await runs.press('ArrowDown');
   await expect(page.getByRole('complementary', { name: 'Run 1' })).toBeVisible();
   await keys.press('Delete');
   await expectSaid(/^Run 1, .* deleted\. Undo is available/);
