@@ -262,7 +262,7 @@ export const evidence: PageContent = {
   text: [
     'Public measurements test the predicted times by which designs are ranked. The sparse matrix-vector products are of 1,389 matrices on seven GPUs in four to six implementations (Ginkgo, double precision), and of 1,174 matrices with three schedules (gunrock/loops, single precision). The prediction knows the size of a matrix, the quartiles and moments of its row lengths and, for Ginkgo, the depth of its slices in file order.',
     'Other public measurements are of block sizes of a convolution (Kernel Tuner), launch shapes (Hasan), losses of groups (SMITE) and a software GPU.',
-    'Our own measurements on an H100 (loops and sparse products) are not public. They were also used to build the model: six of its terms were found or checked in them, so they are no independent test.',
+    'Our own measurements on an H100 (loops and sparse products) are not public. They were also used to build the model: seven of its terms were found or checked in them, so they are no independent test.',
     'Each sparse product is predicted as a design: the arrays it reads, how it takes the rows, and its library’s launch. Four or five inputs that no data sheet gives are fitted for each GPU and implementation, on some of the matrices. The matrices are divided into fifths, and each is judged by a fit that leaves out its fifth. What counts is the choice: how much slower the implementation with the shortest predicted time is than the fastest in the measurements.',
   ],
   equations: rows`
@@ -288,7 +288,7 @@ export const evidence: PageContent = {
     'The timed start of a launch depends on driver and method, from 2 µs on the V100 to 54 µs on the Radeon VII. No data sheet gives it. For a GPU whose measurements are left out, times of small matrices are therefore wrong by half or more, but the choice is hardly worse.',
     'The loops data does not contain the order of the rows. Schedules that give neighbouring rows to one thread group depend on this order, and are predicted least well.',
     'On the MI250X, the schedule of even non-zeros takes 45 µs longer for any matrix with more than about 200,000 non-zeros. The model has no such term.',
-    'On the H100, the code of a sparse product shows neither the size of the vector nor that the columns are random. Products with more than ten million columns take up to 3.1 times the predicted time.',
+    'On the H100, the code of a sparse product shows neither the size of the vector nor that the columns are random. Products with more than ten million columns take up to 3 times the predicted time.',
     'If all blocks of a kernel are resident at once, the model predicts the same time for all its block sizes. On an A100 and an MI250X, the measured times then differ by 7 % (median). Designs therefore count as tied if their predictions differ by less than 18 % (A100) or 24 % (MI250X), which covers 80 % of the errors.',
     'The parameters belong to these kernels and their versions, not to all sparse products.',
   ],
