@@ -136,7 +136,7 @@ const threeRegisterShare = described(
   'Fraction of all instructions that are FP32 and read three different registers (a multiply-add without a constant), 0 to 1. A fraction above one half slows down recent NVIDIA devices',
 );
 
-function phase(when: string, traffic: 'thread' | 'unit') {
+function phase(when: string, traffic: 'thread' | 'unit' | 'step' | 'share') {
   const schema = v.strictObject(
     {
       instructions: described(figure, 'Thread-group instructions issued'),
@@ -219,7 +219,7 @@ export const kernelSchema = v.strictObject(
     unit: phase('The work for each unit, before and after its iterations', 'unit'),
     combine: phase(
       'One combining step: if u threads share a unit, they combine their results in log2(u) steps. For dealt iterations, the default is assumed',
-      'unit',
+      'step',
     ),
     refill: phase(
       'The work when a loop over all units (flattened, or fetching) changes to another unit. The default is the work for each unit',
@@ -227,11 +227,11 @@ export const kernelSchema = v.strictObject(
     ),
     search: phase(
       'One step of the binary search for the start of an even share (nonzero-split, merge-path on a GPU). The default is assumed',
-      'unit',
+      'step',
     ),
     carry: phase(
       'The work of handing over a unit that is cut by the end of an even share. The default is assumed',
-      'unit',
+      'share',
     ),
     kneeSoftness: optional(
       between(1, 100),

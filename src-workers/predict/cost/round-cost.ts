@@ -50,8 +50,13 @@ export function makeRoundCost(candidate: GpuCandidate, rounds: number, threads: 
   const moved = isPadded(balancing) ? iterations * u : isEvenShare(balancing) ? iterations : elements;
   const stepTransfer = transferOf(n * moved * bytes);
   const ofUnit = isSingle ? (kernel.refill ?? kernel.unit) : kernel.unit;
-  const startTransfer = transferOf(n * mean.units * (ofUnit?.bytes ?? 0));
-  const threadTransfer = transferOf((kernel.prologue?.bytes ?? 0) * Math.min(device.threadGroupWidth, n * u));
+  const unitBytes = (ofUnit?.bytes ?? 0) + Math.log2(u) * (kernel.combine?.bytes ?? 0);
+  const shareBytes = countSearchSteps(plan.units) * (kernel.search?.bytes ?? 0) + (kernel.carry?.bytes ?? 0);
+  const startTransfer = transferOf(n * mean.units * unitBytes);
+  const threadTransfer = transferOf(
+    (kernel.prologue?.bytes ?? 0) * Math.min(device.threadGroupWidth, n * u) +
+      (isEvenShare(balancing) ? n * shareBytes : 0),
+  );
   const pipeline: PipelineParameters = {
     ...plain,
     latencyCycles: iterations * step.latencyCycles + starts * start.latencyCycles + thread.latencyCycles / rounds,

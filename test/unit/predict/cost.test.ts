@@ -109,6 +109,20 @@ describe('the phases of a kernel', () => {
     expect(await startOf(8, 'flattened')).toBeBetween(LEVEL_1_LATENCY, NEAR_PAGE_LATENCY);
   });
 
+  it('move the bytes of each step of a combination or a search, and those of a carried unit', async () => {
+    const nothing = { instructions: 0 };
+    const moving = (bytes: number) => ({ ...nothing, bytes });
+    const none = { lengthsKnownBeforeLaunch: true, combine: nothing, search: nothing, carry: nothing };
+    const shared = (kernel: Asked['kernel']) =>
+      timeOf({ kernel: { ...none, sharing: 'deal', ...kernel }, axes: { threadsPerUnit: [8] } });
+    expect(await shared({ combine: moving(1000) })).toBe(await shared({ unit: moving(3000) }));
+    const even = (kernel: Asked['kernel']) =>
+      timeOf({ kernel: { ...none, ...kernel }, units: 2 ** 20 - 1, axes: { balancing: ['nonzero-split'] } });
+    const each = await even({ prologue: moving(2000) });
+    expect(each).toBeGreaterThan(await even({}));
+    expect([await even({ search: moving(100) }), await even({ carry: moving(2000) })]).toEqual([each, each]);
+  });
+
   it('grow the time with every instruction, load and byte', async () => {
     const unit = { instructions: 50, dependentLoads: 1, bytes: 32 };
     const kernel = { sharing: 'deal', prologue: { instructions: 20 }, unit } as const;
