@@ -54,7 +54,7 @@ export function findAbility(backend: BenchBackend, device: MeasuringDevice | nul
         bestBuckets: device === null || device.threadGroupWidth !== null,
       };
     case 'program':
-      // Of these targets, only OpenCL is known in advance, and it cannot cap registers.
+      // Only devices of OpenCL are known in advance, and OpenCL cannot cap registers.
       return { ...anything, blockThreads: stated('maxWorkGroupSize'), registerCaps: device === null };
   }
 }

@@ -5,7 +5,7 @@ export interface Arithmetic {
   readonly names: ReadonlySet<string>;
   /** Evaluates in double precision, like the C++ expression that `cpp` returns. */
   value(of: (name: string) => number): number;
-  /** Returns a C++ expression of the type double. `named` returns the C++ name of a name. */
+  /** Returns a C++ expression of the type double. `named` translates each name to C++. */
   cpp(named: (name: string) => string): string;
 }
 

@@ -3,7 +3,7 @@ import { ok, type Result, badInput } from './result.ts';
 
 const MAX_BUCKETS = 64;
 
-/** Each class needs a launch of its own. */
+/** Each class of lengths (`MixedBalancing`) needs a launch of its own. */
 export const MAX_CLASSES = 8;
 
 const FORMS =

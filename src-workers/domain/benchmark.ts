@@ -37,7 +37,7 @@ export interface SecondUnitLoopProfile {
   readonly bytesPerIteration: number;
   /** Number of registers that the instructions use in turn. A lower register cap forces spills. */
   readonly registersPerThread: number;
-  /** Size of the table that the loads walk, 32-bit words; a power of two. In CUDA and HIP, large caches enlarge it. */
+  /** Size of the table that the loads walk, 32-bit words; a power of two. CUDA and HIP use more if a cache is large. */
   readonly tableWords: number;
 }
 
@@ -61,7 +61,7 @@ export interface UnitLoopWorkload {
   readonly label: string;
   readonly lengths: Uint32Array;
   readonly profile: AnyUnitLoopProfile;
-  /** Bytes that a CPU moves, per entry of `lengths`, which may stand for several units. */
+  /** Bytes that a CPU moves for an entry of `lengths`, which may stand for several units. */
   readonly traffic: UnitTraffic | null;
 }
 
@@ -74,7 +74,7 @@ export interface BenchParameters {
     /** The predicted number. A launch in CUDA or HIP is limited to it. */
     readonly residentBlocks: number | null;
   };
-  /** Each unit computes a power of a small matrix (Swatman 2022, Algorithm 1). WebGPU counts no cycles. */
+  /** Each unit computes a power of a small matrix (Swatman 2022, Algorithm 1). */
   readonly 'matrix-power': {
     readonly lengths: string;
     readonly unitsPerGroup: number;

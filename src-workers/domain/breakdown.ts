@@ -1,7 +1,7 @@
 import type { RegimeInfo } from './regime.ts';
 import { timeText } from './times.ts';
 
-/** The parts add up to `timeMs`, and are drawn in this order. */
+/** The parts add up to `timeMs`, and are shown in this order. */
 export const BREAKDOWN_PARTS = [
   {
     id: 'idealWork',
@@ -66,7 +66,7 @@ export function orderText({ order }: Pick<Breakdown, 'order'>): string {
 export interface Achieved {
   /** Issue slots of waiting lanes count as used. Null on a CPU. */
   readonly issueFraction: number | null;
-  /** Of device memory. If the level-2 cache is busier, its load counts instead. Null without known traffic. */
+  /** Of device memory; if the level-2 cache is busier, of a memory as busy as it. Null without known traffic. */
   readonly bandwidthGbS: number | null;
   readonly bandwidthFraction: number | null;
   /** The busier resource, if it is busy for at least half of the time. */

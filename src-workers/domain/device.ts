@@ -106,5 +106,5 @@ export function listEstimates<Kind extends Device>(device: Kind, value: (device:
   return [...read].filter((field) => isEstimate(device, field));
 }
 
-/** These fields never count as estimates. The catalogue adds `own`. */
+/** These fields never count as estimates. The catalogue adds `own`: whether the user added the device. */
 const IDENTITY: ReadonlySet<string> = new Set(['kind', 'id', 'name', 'vendor', 'architecture', 'sources', 'own']);

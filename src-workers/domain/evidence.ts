@@ -63,7 +63,7 @@ export interface DeviceAgreement {
   /** |predicted / measured − 1|, for predictions as in a sweep. */
   readonly medianError: number;
   readonly p90Error: number;
-  /** Empty if times are predicted only up to a factor, from measured cycles, or were not held out. */
+  /** Empty if predictions are scaled to the times, rest on measured cycles, or were not made for held-out times. */
   readonly intervals: readonly TimeInterval[];
   /** A reason to trust the figures less, as part of a sentence. */
   readonly caveat?: string;
@@ -76,7 +76,7 @@ export interface TimeInterval {
   /** The 5th and 95th percentiles of measured time divided by predicted time. */
   readonly low: number;
   readonly high: number;
-  /** Start of a launch, µs, in the predicted times of `low` and `high`. */
+  /** Time to start a launch, µs, which the predicted times of `low` and `high` include. */
   readonly startMicroseconds: number;
 }
 

@@ -12,7 +12,7 @@ export type ClassCounts = Readonly<Record<InstructionClass, number>>;
 
 export interface InspectedLoop {
   readonly line: number | null;
-  /** Instructions on all paths, because a divergent group issues all of them; without inner loops and refill. */
+  /** Instructions on all paths, because a divergent group issues all of them; without inner loops and `refill`. */
   readonly instructionsPerIteration: number;
   readonly byClass: ClassCounts;
   readonly threeRegisters: number;

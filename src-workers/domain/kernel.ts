@@ -12,7 +12,7 @@ export interface MemoryAccess {
   readonly elementBytes: number;
   /** Size of an array that this launch (with `isWarm`, the next one) reads again. */
   readonly footprintBytes?: number | undefined;
-  /** Fraction of a gather's reads beyond the caches that each fetch a sector, 0…1. Assumed if omitted. */
+  /** Of the gathers that no cache serves, the fraction that need a sector of their own, 0…1. Assumed if omitted. */
   readonly missFraction?: number | undefined;
   /** Set if elements are read once and the launch reads only `footprintBytes`. A repeated launch finds them cached. */
   readonly isWarm?: boolean | undefined;

@@ -423,7 +423,7 @@ function kernelFields(
   return KERNEL_FIELDS.filter((field) => matters[field]);
 }
 
-/** Returns the stated phase, or an assumed one if the kernel certainly has it. A missing refill is the unit phase. */
+/** Returns the stated phase, or an assumed one if the kernel must have it. A missing refill is the unit phase. */
 export function kernelPhase(kernel: KernelProfile, name: PhaseName): Phase | undefined {
   if (name === 'refill') return kernel.refill ?? kernel.unit;
   const isCertain = name === 'search' || name === 'carry' || (name === 'combine' && kernel.sharing === 'deal');

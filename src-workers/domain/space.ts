@@ -71,7 +71,7 @@ export function getBlockWidth({ blockWidth }: SpaceAxes, position: number): numb
   return blockWidth?.[position] ?? null;
 }
 
-/** Returns the position of `null` on the axis, or 0 without it, for designs whose blocks take no tiles. */
+/** Returns the position of "no tiles" (`null`) on the axis of tile widths; 0 if there is no axis or no `null`. */
 export function rowPosition({ blockWidth }: SpaceAxes): number {
   return Math.max(0, blockWidth?.indexOf(null) ?? 0);
 }
