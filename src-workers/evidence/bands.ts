@@ -2,7 +2,7 @@ import type { DeviceAgreement, ImplementationKind, TimeInterval } from '../domai
 
 export interface KeptBand {
   readonly devices: readonly string[];
-  /** The compared kinds, in ascending order; empty if shapes or devices are compared within one kind. */
+  /** The compared kinds, in ascending order; empty if block sizes, grids or devices are compared within one kind. */
   readonly kinds: readonly ImplementationKind[];
   readonly fraction: number;
   readonly count: number;

@@ -33,7 +33,7 @@ function judgeGpu(dataset: LaunchDataset, gpu: ShapeGpu): GpuEvidence {
   };
 }
 
-/** If times are predicted only up to a factor, ranks are correlated within families. */
+/** If times are predicted only up to a factor, ranks are correlated within each `ShapeFamily`. */
 function shapeAgreement({ proportional }: LaunchDataset, { families }: ShapeGpu) {
   const figures = agreement(scaledTimes(proportional, families), measuredTimes(families));
   if (!proportional) return figures;
@@ -51,7 +51,7 @@ function shapeAgreement({ proportional }: LaunchDataset, { families }: ShapeGpu)
 const measuredTimes = (families: readonly ShapeFamily[]): Float64Array =>
   Float64Array.from(families.flatMap(({ measured }) => [...measured]));
 
-/** If times are predicted only up to a factor, a design's factor is fitted to the others of its family. */
+/** If times are predicted only up to a factor, a design's factor is fitted to the other designs of its family. */
 function scaledTimes(proportional: boolean, families: readonly ShapeFamily[]): Float64Array {
   return Float64Array.from(
     families.flatMap(({ predicted, measured }) => {

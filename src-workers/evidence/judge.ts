@@ -103,7 +103,7 @@ export function makePair(judged: Judged, gpu: MeasuredGpu, at: number): Pair {
   };
 }
 
-/** Returns null for matrices of another file, which are not compared with each other. */
+/** Returns null for matrices of another file than the shipped ones. They get no estimate by neighbours. */
 function findNeighbours({ measured, parameters }: Judged): readonly Int32Array[] | null {
   return parameters === 'held-out' ? nearestMatrices(measured.matrices) : null;
 }

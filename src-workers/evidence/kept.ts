@@ -18,7 +18,7 @@ export type KeptParameters = Readonly<Record<string, Readonly<Record<string, Fit
  * Predicted times, µs, in the order of a file's matrices. `heldOut`: with parameters fitted without the matrix.
  * `unseen`: for the GPU as if it had not been measured. `catalogue`: as in a sweep, with the catalogue's values of the
  * device. `assumed`: with values taken from the catalogue's other devices. `null`: the needed values are missing, or
- * the matrix was not measured. Launches on the H100 have only the predictions of a sweep.
+ * the matrix was not measured. Launches on the H100 have only `catalogue`.
  * The predictions take minutes, so `predicted.json.gz` stores them. `test/unit/evidence.slow.test.ts` repeats some.
  */
 export interface KeptTimes {

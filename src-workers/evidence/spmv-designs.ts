@@ -54,11 +54,12 @@ const SEED = 7;
 
 /**
  * If it is unknown how similar neighbours are, the loss of slices is their loss in random order, raised to this power.
- * It is near the median over the matrices of Ginkgo's file that then lose a fifth or more (quartiles 0.45 and 0.89).
+ * 0.71 is near the median over those matrices of Ginkgo's file whose slices lose a fifth or more in random order
+ * (quartiles 0.45 and 0.89).
  */
 const USUAL_LIKENESS = 0.71;
 
-/** Makes row lengths from a summary, including the longest. The cells of slices tell how similar neighbours are. */
+/** Makes row lengths from a summary, including the longest. `slicedCells` tells how similar neighbours are. */
 function makeRows(matrix: MatrixSummary): Workload {
   const { rows, max, nonzeros, slicedCells } = matrix;
   const count = Math.min(rows, QUANTILES);
@@ -374,7 +375,7 @@ const libraryCsr: Launcher = (device, matrix, missFraction) =>
 /** The ratio of width to rows above which threads share a row in Ginkgo's ELL kernel (cuda/matrix/ell_kernels.cu). */
 const WIDE_ELL = 0.01;
 const ELL_MOST_THREADS = 32;
-/** Thread groups share a row while the ELL kernel needs at most this many times the groups that can run at once. */
+/** Several thread groups share a row as long as this needs at most this many times the groups that can run at once. */
 const ELL_OVERSUBSCRIPTION = 4;
 
 const ell: Launcher = (device, matrix, missFraction) => {
