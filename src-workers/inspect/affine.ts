@@ -21,7 +21,7 @@ export interface Sums {
   readonly growth: (sum: Sum) => Sum | null;
   /** The value of a sum when the loop begins. */
   readonly before: (sum: Sum) => Sum;
-  /** Whether a sum at the start of the loop depends on a thread's index, not only through loaded values. */
+  /** Whether a sum at the start of the loop depends on a thread's index other than through loaded values. */
   readonly ofThread: (sum: Sum) => boolean;
   /** The last write to a register before an instruction, in the order of the code. */
   readonly last: (name: string, at: number) => number | undefined;

@@ -26,7 +26,7 @@ export function findChain(graph: Graph, region: Region, repeats: boolean): Chain
 /**
  * Cycles between two independent instructions of a thread group, as a fraction of the latency of an arithmetic
  * instruction. Fitted to two loops of test/data/cycle-sim/loops.ptx in a cycle-level simulator with a latency of 8
- * cycles: `findChain` gives 149 of the simulated 153 cycles (one chain of 16), and 80 for 78 (four chains of 4).
+ * cycles: `findChain` gives 149 cycles (simulated 153) for one chain of 16, and 80 (simulated 78) for four chains of 4.
  */
 const ISSUE = 1 / 8;
 /** Cycles from a branch to the next instruction, as a fraction of an arithmetic latency; fitted like `ISSUE`. */

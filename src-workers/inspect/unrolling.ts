@@ -46,7 +46,7 @@ export function findUnrolling(graph: Graph, loop: Loop, sums: Sums, compared: re
     for (let times = Math.min(step, MAX_UNROLLED); times > 1; times--) {
       if (step % times !== 0) continue;
       if (streams.length > 0 && repeated(times) && stepThrough(times)) return { iterations: times, repeats: 1 };
-      // Otherwise, nearly all work must repeat as often as the whole step says, or all of it if there are streams.
+      // If streams do not show the number, all work must repeat `step` times; without streams, nearly all work.
       const alone = streams.length === 0 ? repeated(times) : !inBytes && repeatedExactly(times);
       if (times === step && !byThreads && alone) return { iterations: times, repeats: 1 };
     }
