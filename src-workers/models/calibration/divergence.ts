@@ -20,7 +20,7 @@ export interface DivergenceFit {
   readonly explained: number;
 }
 
-/** A cost per spill of fewer standard errors can be chance, so it is not reported. */
+/** A cost per spill below this many standard errors can be chance, so it is not reported. */
 const SPILL_SIGNIFICANCE = 4;
 
 /**
@@ -74,7 +74,7 @@ export function fitDivergence(runs: readonly DivergentRun[]): Result<DivergenceF
     };
     const squares = sumOfSquares(y, x, z, both.branch, both.spill);
     const error = Math.sqrt((squares / (runs.length - parameters - 1)) * (xx / determinant));
-    // Exact times have the error 0, so any cost would count. One below a thousandth of a branch's cycles is left out.
+    // Exact times have the error 0, so any cost would count. A cost below 0.001 of a branch's cycles is left out.
     if (both.spill > Math.max(SPILL_SIGNIFICANCE * error, 1e-3 * Math.abs(both.branch))) {
       ({ branch, spill } = both);
       branchVariance = zz / determinant;

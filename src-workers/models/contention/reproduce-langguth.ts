@@ -136,10 +136,10 @@ function triangular(): ReproductionTable[] {
   ];
 }
 
-/** The largest amount by which a measured bandwidth exceeds the max-rate curve, as a fraction, read from the plots. */
+/** The largest fraction by which a measured bandwidth exceeds `maxRateCurve`, read from the plots. */
 const STAIRCASE_EXCESS = 0.005;
 
-/** Checks that the printed staircase is at most the bound. Below it, both values of the row are the printed one. */
+/** Checks that the printed staircase bandwidth is at most `bound`. If so, both values of a row are the printed one. */
 function staircaseRows(bound: (cpu: PublishedCpu) => number): ReproductionRow[] {
   return LANGGUTH_CPUS.map((cpu, i) => {
     const printed = LANGGUTH_TRIANGULAR[i].staircase[0];

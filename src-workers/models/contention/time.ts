@@ -42,7 +42,7 @@ export function staircaseMs(curve: BandwidthCurve, loadBytes: Float64Array): num
 
 /**
  * `derived` is the slides' formula: T = (Σ_{i>K} M_i + K·M_K)/ρ + (M₁ − M_K)/β. With K = ⌈ρ/β⌉ it equals the staircase
- * on the max-rate curve.
+ * on `maxRateCurve`.
  *
  * `tabulated` gives the slides' table of triangular workloads: T = (ΣM − (M₁ − M_K))/ρ + (M₁ − M_K)/β. It counts the
  * work above M_K of processors 2 … K in the first phase, so it is never less than `derived`.

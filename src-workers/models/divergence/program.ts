@@ -3,8 +3,8 @@ import { ok, type Result, badInput } from '../../domain/result.ts';
 export type Operand = number | { readonly register: string };
 
 /**
- * One instruction of a small SIMT machine with a reconvergence stack. A target is a position in the program; the
- * program's length ends the program.
+ * One instruction of a small SIMT machine with a reconvergence stack. A target is a position in the program, or
+ * the program's length to end it.
  *
  * - `ssy`: pushes a SYNC token (active mask, target), so that the lanes can meet again at the target.
  * - `branch`: jumps where the predicate holds. If only some active lanes jump, pushes a DIV token for the others.

@@ -11,7 +11,7 @@ const EXCLUDED = 1e-13;
 const NOISE = 1e-17;
 /** Up to this many transform points × lengths (about 30 ns for each product), all lengths are handled together. */
 const WHOLE_BUDGET = 5e6;
-/** The same limit for one octave. */
+/** As `WHOLE_BUDGET`, for an octave: the lengths above half of the longest. */
 const OCTAVE_BUDGET = 1.2e6;
 const WINDOW_POINTS = 1024;
 
@@ -122,7 +122,7 @@ interface Panel {
   readonly expected: number;
 }
 
-/** The Chernoff windows of the coarsened law are valid for the original, because spreading raises the moments. */
+/** The Chernoff windows of the coarsened law are valid for the original, because coarsening raises the moments. */
 function coarsened(masses: Masses, step: number): Masses {
   const { support } = masses;
   const cells = (support[support.length - 1] - support[0]) / step;

@@ -77,7 +77,7 @@ export function lossDistribution(law: LengthLaw, n: number): Result<LossDistribu
     const cell = (support[a] - first) / step;
     const powers = Float64Array.from({ length: n + 1 }, (_, k) => probability[a] ** k);
     const withLongest = new Float64Array(n * cell + 1);
-    // Downwards, the sums of smaller groups do not yet include this length when they are read.
+    // As i falls, the sums of smaller groups do not yet include this length when they are read.
     for (let i = n; i >= 1; i--) {
       const target = i === n ? withLongest : sums[i];
       for (let k = 1; k <= i; k++) {

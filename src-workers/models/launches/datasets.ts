@@ -3,7 +3,7 @@ import type { Dataset } from '../../domain/evidence.ts';
 export interface LaunchDataset extends Dataset {
   /** Whether the data show which of two designs is faster; losses of groups do not. */
   readonly decides: boolean;
-  /** Whether times are predicted only up to a factor, which comes from the other designs of the family. */
+  /** Whether times are predicted only up to a factor, which comes from the other designs of the `ShapeFamily`. */
   readonly proportional: boolean;
   /** What weakens the figures, as part of a sentence. Such data are not used for tie bands, ranges or chances. */
   readonly caveat?: string;

@@ -84,7 +84,7 @@ const CACHE_BANDWIDTH_RATIO = 2.3;
  * errors than 0.1, and nearly the same choices.
  */
 export const SIZED_MISS_FRACTION = 0.2;
-/** The same for arrays of unknown size, which a cache may hold. Assumed. */
+/** The assumed fraction for arrays of unknown size, which a cache may hold. */
 const UNSIZED_MISS_FRACTION = 0.45;
 
 function missFractionOf({ missFraction, footprintBytes }: MemoryAccess): number {
@@ -190,7 +190,7 @@ export const LEVEL_1_LATENCY = 0.07;
  * Computes the latency of the chain of loads in an iteration, cycles. Every load takes the full latency of device
  * memory unless the kernel lists its accesses. If it does, the chain has its gathers first and then the slowest other
  * accesses, and each waits for the farthest memory that any active lane needs.
- * @param anyUnit returns the fraction of iterations in which any unit misses, if each does with this probability
+ * @param anyUnit returns the fraction of iterations in which any unit misses, if each misses with the given probability
  */
 export function loadLatencyCycles(
   device: GpuDevice,

@@ -3,7 +3,7 @@
  * Analysis for Compute-Intensive Tasks on GPUs", NPC 2014, doi:10.1007/978-3-662-44917-2_65: Eq. 1–3 as printed.
  */
 
-/** Kepler K20 as in the paper. The jump above 208 blocks comes from 16 blocks on each of 13 SMs. */
+/** Kepler K20 as in the paper. Times jump above 208 blocks, which are 16 blocks on each of 13 SMs. */
 export const HASAN_KEPLER20 = {
   multiprocessors: 13,
   residentThreadGroups: 64,

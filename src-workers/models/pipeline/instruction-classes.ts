@@ -67,7 +67,7 @@ export interface ClassShares {
   readonly integerShare?: number;
   readonly fp64Share?: number;
   readonly specialShare?: number;
-  /** A part of the FP32 instructions. */
+  /** Part of the FP32 share: instructions that read three different registers. */
   readonly threeRegisterShare?: number;
 }
 

@@ -70,7 +70,7 @@ export function brokenLimits(device: KimDevice, launch: KimLaunch): string[] {
   return broken;
 }
 
-/** N_slot, the resident blocks of a multiprocessor by its state buffers. Amounts are multiples of a granularity. */
+/** N_slot, the resident blocks of a multiprocessor by its state buffers. Amounts are rounded up to a granularity. */
 export function residentBlockSlots(device: KimDevice, launch: KimLaunch): number {
   const b = groupsPerBlock(device, launch);
   const allocated = (amount: number, granularity: number) => Math.ceil(amount / granularity) * granularity;
@@ -114,7 +114,7 @@ export function kimCycles(device: KimDevice, launch: KimLaunch): number {
   );
 }
 
-/** Blocks that wait for all others deadlock if g > N_slot. The poster finds the sizes of state buffers with this. */
+/** Blocks that wait for all others deadlock if g > N_slot. The poster measures state buffers by such deadlocks. */
 export function deadlocks(device: KimDevice, launch: KimLaunch): boolean {
   return blocksPerMultiprocessor(device, launch) > residentBlockSlots(device, launch);
 }
