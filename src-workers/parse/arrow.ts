@@ -107,7 +107,8 @@ async function readMessages(file: FileBytes, label: string): Promise<{ fields: r
     const bodyAt = at + 8 + start.getUint32(4, true);
     const message = await rootTable(file, at + 8, bodyAt);
     const [kind, table, bodyBytes] = [byteOf(message, 1), readTable(message, 2), longOf(message, 3)];
-    if (!(bodyBytes >= 0 && bodyAt + bodyBytes <= file.byteLength)) throw new Error(`a body of ${bodyBytes} bytes`);
+    if (!(bodyBytes >= 0 && bodyAt + bodyBytes <= file.byteLength))
+      throw new Error(`a message claims a body of ${bodyBytes} bytes`);
     if (kind === SCHEMA) schema ??= table;
     if (table && kind === RECORD_BATCH) {
       const rows = longOf(table, 0);
@@ -124,7 +125,7 @@ async function readMessages(file: FileBytes, label: string): Promise<{ fields: r
 }
 
 async function rootTable(file: FileBytes, start: number, end: number): Promise<FlatTable> {
-  if (end - start > MAX_METADATA_BYTES) throw new Error(`a message of ${end - start} bytes`);
+  if (end - start > MAX_METADATA_BYTES) throw new Error(`a message claims ${end - start} bytes`);
   return tableAt(new DataView(await file.slice(start, end)), 0);
 }
 
@@ -171,7 +172,7 @@ async function readValues(
   const bytesOf = async (place: number): Promise<ArrayBuffer> => {
     const at = buffers[buffer + place];
     const [start, length] = [bodyAt + long(at), long(at + 8)];
-    if (!(length >= 0 && length <= MAX_BUFFER_BYTES)) throw new Error(`a buffer of ${length} bytes`);
+    if (!(length >= 0 && length <= MAX_BUFFER_BYTES)) throw new Error(`a buffer claims ${length} bytes`);
     const bytes = await file.slice(start, start + length);
     return compression && length > 0 ? unpacked(bytes, byteOf(compression, 0)) : bytes;
   };
@@ -185,7 +186,7 @@ async function readValues(
     const sizesBetween = (offsets: ArrayLike<number | bigint>): number[] =>
       Array.from({ length: rows }, (_, row) => Number(offsets[row + 1]) - Number(offsets[row]));
     if (rows === 0) return [];
-    if (!(rows > 0 && rows <= MAX_BATCH_ROWS)) throw new Error(`a column of ${rows} values`);
+    if (!(rows > 0 && rows <= MAX_BATCH_ROWS)) throw new Error(`a column claims ${rows} values`);
     switch (kind) {
       case TYPE.list:
       case TYPE.map:
@@ -222,7 +223,7 @@ const NUMBERS: Readonly<Record<string, new (bytes: ArrayBuffer, at: number, leng
 function unpacked(bytes: ArrayBuffer, codec: number): ArrayBuffer {
   const length = Number(new DataView(bytes).getBigInt64(0, true));
   if (length === -1) return bytes.slice(8);
-  if (!(length >= 0 && length <= MAX_BUFFER_BYTES)) throw new Error(`a buffer of ${length} unpacked bytes`);
+  if (!(length >= 0 && length <= MAX_BUFFER_BYTES)) throw new Error(`a buffer claims ${length} unpacked bytes`);
   const packed = new Uint8Array(bytes, 8);
   if (codec === 0) return unpackLz4Frame(packed, length).buffer;
   return new Uint8Array(zstdDecompressSync(packed, { maxOutputLength: Math.max(1, length) })).buffer;

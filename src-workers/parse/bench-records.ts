@@ -106,7 +106,7 @@ const benchCase = v.variant(
   'a benchmark that this version knows',
 ) satisfies v.GenericSchema<unknown, BenchCase>;
 
-/** This is more than `bench.start` allows, because suites may have more cases. */
+/** More than `bench.start` allows, because a suite (`BENCH_SUITES`) may have more cases. */
 const MAX_CASES = 100_000;
 
 const unitLoop = {

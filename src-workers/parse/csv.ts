@@ -48,8 +48,8 @@ export const csvSyntax = (delimiter?: Delimiter) => ({
  * stream. Memory grows with the number of distinct lengths, and with the number of lines whose order is kept. A header
  * names the columns; two columns without a header are lengths and probabilities. Probabilities must sum to 1 within
  * `PROBABILITY_SUM_TOLERANCE`. Counts of equal lengths are added.
- * `chosen` names the columns instead. `undirected`: an edge counts at both of its ends. `attributed`: fields after the
- * ends of an edge are skipped. Failures name line and column.
+ * `chosen` names the columns in place of a header. `undirected`: an edge counts at both of its ends. `attributed`:
+ * fields after the ends of an edge are skipped. Failures name line and column.
  */
 export function parseLengthsCsv(
   source: ByteSource,

@@ -40,7 +40,7 @@ function readVector(
   const { view } = table;
   const before = at + view.getUint32(at, true);
   const [start, count] = [before + 4, view.getUint32(before, true)];
-  if (start + count * bytes > view.byteLength) throw new RangeError(`a vector of ${count} elements`);
+  if (start + count * bytes > view.byteLength) throw new RangeError(`a vector claims ${count} elements`);
   return { start, count };
 }
 

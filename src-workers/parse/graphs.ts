@@ -148,9 +148,10 @@ function metisHeader(line: string): MetisHeader | null {
 }
 
 /**
- * The first line of a METIS file could also begin an edge list or an adjacency list. Ragged lines exclude the former,
- * and two lines that begin with the same number the latter. Otherwise, all neighbours must be other vertices, and
- * either the counts of the whole file match its first line, or the file is longer than its head and has ragged lines.
+ * The first line of a METIS file could also begin an edge list or an adjacency list. Ragged lines exclude an edge list,
+ * and two lines that begin with the same number an adjacency list. Unless both are excluded, all neighbours must be
+ * other vertices, and either the counts of the whole file match its first line, or the file is longer than its head
+ * and has ragged lines.
  */
 export function isMetis(head: Uint8Array): boolean {
   const { lines, isAll } = headLines(head, '%');

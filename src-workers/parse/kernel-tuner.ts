@@ -73,8 +73,8 @@ const FORMATS: Readonly<Record<string, KernelTunerFile['format']>> = { cache: 'c
  * Reads a cache file, a T4 results file (schema 1.0.0) or a file of `store_results` of
  * github.com/KernelTuner/kernel_tuner. A cache may end after any entry, because runs are stopped. Times are
  * milliseconds unless the file names another unit.
- * A T4 file or cache from Lockstep holds predictions. A configuration without run times becomes a design of the unit
- * loop with a predicted time. A configuration with run times, or with a reason for having none, was measured later.
+ * A T4 file or cache from Lockstep holds predictions. A configuration without run times becomes a design with a
+ * predicted time. A configuration with run times, or with a reason for having none, was measured later.
  * @param kernelName name of the kernel if the file gives none
  */
 export function parseKernelTuner(
@@ -176,7 +176,7 @@ export function parseKernelTuner(
 interface RawCase {
   readonly configuration: Configuration;
   readonly times: readonly number[];
-  /** Whether `times` holds the repeats. Otherwise it holds the single time of the result. */
+  /** Whether `times` holds the repeats, and not the single time of the result. */
   readonly ran: boolean;
   /** Milliseconds per unit of `times`, if the entry gives the unit. */
   readonly unitMs: number | null;

@@ -89,7 +89,7 @@ export function checkPages(chunk: ColumnChunk, rows: number): void {
 }
 
 function checkRuns(bytes: Uint8Array, bits: number, count: number): void {
-  if (!(bits <= 32)) throw new Error(`values of ${bits} bits`);
+  if (!(bits <= 32)) throw new Error(`a page claims values of ${bits} bits`);
   const reader = { view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), offset: 0 };
   let seen = 0;
   while (seen < count && reader.offset < bytes.length) {

@@ -7,7 +7,7 @@ export interface Trace {
   readonly measured: MeasuredLoss | null;
 }
 
-/** The lanes of a group are the most that were active when one of its units began. */
+/** The number of lanes of a group is the largest number that was active when one of its units began. */
 export interface MeasuredLoss {
   readonly threadGroupWidth: number;
   readonly threadGroups: number;
