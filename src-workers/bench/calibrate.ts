@@ -181,7 +181,7 @@ type FittedParameter = Exclude<CalibrationParameter, 'schedulers' | 'divergentBr
 type Values = Readonly<Record<FittedParameter, number>>;
 interface ForwardModel {
   readonly exact: (values: Values) => Float64Array;
-  /** Interpolates between two setups: the depth laws of a setup take long, and a descent tries hundreds of setups. */
+  /** Interpolates between values of `setupIterationsPerUnit`: a descent tries hundreds, and depth laws take long. */
   readonly quick: (values: Values) => Float64Array;
 }
 
@@ -253,8 +253,8 @@ function onlyMeasured(
 }
 
 /**
- * Distance of the setups for which times are computed. Others are interpolated, because the depth laws of a new setup
- * take long. The laws of near setups may have different grids, which changes a time by 0.3 %, so the distance is wide.
+ * Distance of the values of `setupIterationsPerUnit` for which times are computed. Between, they are interpolated.
+ * Laws of near values may have different grids, which changes a time by 0.3 %, so the distance is wide.
  */
 const setupStep = (plan: SweepPlan): number => 0.1 * moments(plan.law).mean + 0.2;
 
@@ -273,7 +273,7 @@ function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonl
       (index, i) => predictChunk(predictor, index, 1).timeMs[0] - orderingMs[i] + launchOverheadMs,
     );
   };
-  // One of the setups is the plan's own. It is kept if the designs do not determine the setup.
+  // One of the values is the plan's own, which is kept if the designs do not determine the setup.
   const origin = computeSetupIterations(plan.kernel);
   const step = setupStep(plan);
   const quick = (values: Values) => {

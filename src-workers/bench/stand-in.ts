@@ -80,7 +80,7 @@ function inPasses(mean: number): { readonly each: number; readonly rate: number 
   return { each, rate: Math.round(Math.max(0, mean - each) * 2 ** 22) * 2 ** 10 };
 }
 
-/** Counts the exchanges of a pass, two instructions each. They take the cost of cooperation, but are at most log₂ u. */
+/** Counts the exchanges of a pass, two instructions each: as many as cooperation costs, but at most log₂ u. */
 function countExchanges({ sharing, instructionsPerIteration, cooperationCost }: UnitLoopProfile, u: number): number {
   if (sharing === 'deal') return 0;
   const steps = Math.log2(u);
@@ -108,7 +108,7 @@ function overhead(profile: UnitLoopProfile, u: number) {
   return { exchanges, loads, streamed, integers, instructions: integers + exchanges + loadCount + streamedCount + 1 };
 }
 
-/** The integer instructions of a pass besides its steps: for one thread per unit, for split, and for dealt units. */
+/** Integer instructions of a pass besides its steps: for one thread per unit, for split and for dealt iterations. */
 const OWN = { one: 4, split: 6, dealt: 8 } as const;
 /** Instructions that change to the next unit: here in the nested form, on the next line in the flattened form. */
 const UNIT_INSTRUCTIONS = 38;
@@ -126,7 +126,7 @@ export function unitLoopShape(profile: UnitLoopProfile, u: number): UnitLoopShap
   const stepsOf = (share: number): number => (share > 0 ? Math.max(1, Math.round(share * all)) : 0);
   const doubles = stepsOf(fp64Share);
   const specials = stepsOf(specialShare);
-  // One integer instruction before each other class and one after it link its steps to the chain.
+  // For each class but integers, an integer instruction before its steps and one after them link them to the chain.
   const linksBefore = 2 * (Math.sign(doubles) + Math.sign(specials));
   const room = Math.max(0, Math.round(all - needed.instructions) - doubles - specials - linksBefore);
   const integersWanted = Math.max(0, Math.round(integerShare * all - needed.integers - linksBefore - 2));

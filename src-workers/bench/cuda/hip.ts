@@ -39,10 +39,7 @@ export async function hipVersion(hipcc: string): Promise<Result<string>> {
   return version === undefined ? unsupported(`${hipcc} does not print its version`) : ok(version);
 }
 
-/**
- * Without HIP_PLATFORM, hipcc uses an installed nvcc. Its clang leaves two folders for each architecture among the
- * temporary files.
- */
+/** Without HIP_PLATFORM, hipcc uses an installed nvcc. The clang of hipcc leaves folders in TMPDIR. */
 export const hipEnvironment = (temporary: string) => ({ HIP_PLATFORM: 'amd', TMPDIR: temporary });
 
 /** Drops the features that a device names (`gfx90a:sramecc+:xnack-`). */

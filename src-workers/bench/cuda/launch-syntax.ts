@@ -5,7 +5,7 @@ import { ok, type Result, unsupported } from '../../domain/result.ts';
 const OPENING = /[([{]/;
 const CLOSING = /[)\]}]/;
 
-/** Masks strings and the content of system headers by other characters of the same length. */
+/** Masks strings and system headers without moving the other code, so that launches are found only in this code. */
 function ownCode(preprocessed: string): string {
   let own = true;
   return preprocessed
@@ -52,7 +52,7 @@ function kernelStart(masked: string, end: number): number {
     while (at > 0 && /[)\]>]/.test(masked[at - 1])) {
       const closing = masked[at - 1];
       pair();
-      // Round brackets hold the whole kernel. Before template arguments or an index comes a name.
+      // Round brackets hold the whole expression. Template arguments and an index follow a name.
       if (closing === ')') return at;
       back(/\s/);
     }

@@ -118,7 +118,7 @@ export interface OpenclLaunch {
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** Fails if no entry implements the design, if it caps registers, or if one of its numbers is not allowed. */
+/** Fails if no entry implements the design, if the design caps registers, or if a computed number is not allowed. */
 export function openclLaunches(
   { manifest, units }: Pick<KernelTask, 'manifest' | 'units'>,
   design: Design,

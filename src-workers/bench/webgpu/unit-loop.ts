@@ -92,7 +92,7 @@ export async function prepareUnitLoop(
   const { queue } = launcher.device;
   return ok({
     launch(share) {
-      // With fetching, any number of blocks does all the work. For only a part of it, the counter starts further on.
+      // With fetching, any number of blocks does all the work. For a part of the work, the counter starts further on.
       const blocks = fetching ? design.gridBlocks : Math.max(1, Math.round(share * design.gridBlocks));
       if (fetching) queue.writeBuffer(dealing, 0, Uint32Array.of(units - Math.max(1, Math.round(share * units))));
       queue.writeBuffer(

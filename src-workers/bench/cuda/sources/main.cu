@@ -70,7 +70,7 @@ struct Running {
   std::thread thread;
 };
 
-/// Launches cases in random order, so that changes of the device affect all alike. Returns false if it answers no more.
+/// Launches cases in random order, so that changes of the device affect all alike. Returns false if the device is lost.
 bool measureAll(const Bench& bench, std::vector<const Settings*> cases, bool sayTurns) {
   std::mt19937 random(bench.plan.seed);
   std::vector<std::unique_ptr<Running>> running;

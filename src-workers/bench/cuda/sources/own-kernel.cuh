@@ -93,7 +93,7 @@ constexpr bool isElement() {
 template <class T>
 T numberAs(double value, const char* name) {
   if constexpr (std::is_integral_v<T>) {
-    // This is 2 to the number of bits. The largest value itself may not be a double.
+    // 2 to the number of bits. The largest value of the type may not be a double.
     const double end = std::ldexp(1.0, std::numeric_limits<T>::digits);
     if (value != std::floor(value) || value >= end || value < (std::is_signed_v<T> ? -end : 0)) {
       std::ostringstream text;

@@ -128,7 +128,7 @@ inline Residency overlap(const std::vector<long long>& starts, const std::vector
                          const std::vector<uint32_t>& processors) {
   std::map<uint32_t, std::vector<std::pair<long long, int>>> events;
   for (size_t block = 0; block < starts.size(); ++block) {
-    // If one block leaves at the instant at which another arrives, the two do not count as there at the same time.
+    // A block that leaves at the instant at which another arrives does not overlap it.
     events[processors[block]].push_back({starts[block], 1});
     events[processors[block]].push_back({stops[block], -1});
   }
@@ -218,7 +218,7 @@ inline void probeStateBuffers(Case& run) {
     if (groups == 1) blockSlots = found->blocks;
     groupSlots = std::max(groupSlots, found->blocks * groups);
   }
-  // The most registers that blocks could fill; less than all of them if no block's share divides the register file.
+  // The most registers that resident blocks filled; not all of them if no tried block size divides the register file.
   cudaFuncAttributes attributes;
   check(cudaFuncGetAttributes(&attributes, manyRegisters), "cudaFuncGetAttributes");
   unsigned registers = 0;
@@ -483,8 +483,8 @@ __global__ void fineChase(const uint64_t* ring, uint32_t* latencies, uint64_t* s
   for (uint32_t i = 0; i < FINE_LOADS; ++i) {
     const long long start = clock64();
     at = follow<BELOW_L1>(at);
-    // This needs the loaded value, so the next read of the clock comes after the load. `kept` is stored below, because
-    // the compiler would otherwise remove it.
+    // The store needs the loaded value, so the next read of the clock comes after the load. `kept` is read below, so
+    // the compiler cannot remove the store.
     kept[i] = at;
     const long long stop = clock64();
     taken[i] = static_cast<uint32_t>(stop - start);

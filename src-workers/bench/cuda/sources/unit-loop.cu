@@ -8,8 +8,8 @@
 // and of a pass, which is an iteration:
 //   FLOATS, INTEGERS, DOUBLES, SPECIALS: steps of one instruction each
 //   EXCHANGES: between the lanes of a unit
-//   LOADS, LOAD_RATE: dependent loads, and the rate (in 2^-32) of one more
-//   STREAMED, STREAM_RATE: the same for sectors that are read in sequence
+//   LOADS, LOAD_RATE: dependent loads, and the fraction of passes (in 2^-32) that have one more
+//   STREAMED, STREAM_RATE: as LOADS and LOAD_RATE, for sectors that are read in sequence
 #include <cmath>
 #include <cstring>
 

@@ -4,8 +4,8 @@
 //
 // Blocks run one after another. The lanes of a block are fibres that switch only where they meet: shuffles, barriers.
 // In tests it is stricter than a GPU: the kernel stops on a mask that omits its caller, names a lane that has left,
-// or differs between lanes that wait for each other. A clock counts its reads, so cycles have no meaning. Each lane
-// has its own clock until it meets others. Blocks get multiprocessors and slots as on a device. So waits are realistic.
+// or differs between lanes that wait for each other. A clock counts its reads, so cycles have no meaning, but waits are
+// realistic: lanes that meet take the latest of their clocks, and blocks start when there is room on a multiprocessor.
 //
 //   CUDA_SHIM_DEVICES=N        number of devices (default 1)
 //   CUDA_SHIM_DRIVER=N         newest CUDA that the driver supports, 12020 for 12.2: too old for the program's 13.0
