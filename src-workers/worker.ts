@@ -242,7 +242,7 @@ export function draw(
   task: OfAdvice<{ designs: Uint32Array; unknown: Unknown; draws: readonly Draw[] }>,
 ): readonly Float64Array[] {
   const { plan, key, designs, unknown, draws } = task;
-  // Each draw has its own setups. Their laws are useless afterwards, so they get separate caches.
+  // Each draw has other work per unit. The depth laws with this work are useless afterwards, so they get own caches.
   const caches = createTaskCaches();
   const own = getAdvisor(plan, key).plan;
   return draws.map((one, at) =>
@@ -301,7 +301,7 @@ export function agree({ designs, seed }: Task<{ designs: MeasuredDesigns; seed: 
   return agreement(designs, { uniform: mersenneTwister(seed) });
 }
 
-/** The workloads of a suite are laws by name. */
+/** The cases of a suite (`BENCH_SUITES`) draw their lengths from laws, so they need no files. */
 const LAWS_ALONE = {
   openFile: async (path: string): Promise<Result<never>> =>
     unsupported(`The workload of a suite names the file "${path}". Use a law, such as geometric(0.05).`),
@@ -426,7 +426,7 @@ const MIN_RANDOM_DRAWS = 100;
 
 /**
  * Proposes the next `count` designs to measure. `randomMs` is the expected best time of 1, 2, … designs drawn at
- * random, according to the corrected predictions; it is empty if nothing was measured.
+ * random, by predictions that measured times have corrected; it is empty if nothing was measured.
  */
 export function tune({
   space,
