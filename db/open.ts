@@ -80,7 +80,7 @@ function openReadOnly(file: string, migrations: readonly Migration[]): Database.
   if (why !== null)
     refuse(
       'storage',
-      `${file} is read-only, and cannot be read so because ${why}. Copy all files whose names begin with ${file} to a folder that can be written, and specify the copy.`,
+      `${file} is read-only, and cannot be opened without writing, because ${why}. Copy all files whose names begin with ${file} to a folder that can be written, and specify the copy.`,
       { file },
     );
   if (hasLog) return new Database(file, { readonly: true, fileMustExist: true });

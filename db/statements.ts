@@ -62,7 +62,7 @@ const camelCase = (column: string): string => column.replace(/_(\w)/g, (_, lette
 
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** Fails with `bad-input` if the value has no JSON text, as `undefined`. */
+/** Fails with `bad-input` if the value (such as `undefined`) has no JSON text. */
 export function toJson(what: string, value: unknown): string {
   const text: string | undefined = JSON.stringify(value);
   if (text === undefined) refuse('bad-input', `${what} must be a value that JSON can hold, not ${typeof value}.`);

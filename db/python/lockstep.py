@@ -498,7 +498,7 @@ class Lockstep:
                 meanwhile(run_id)
             run = self.call("runs.wait", id=run_id)
         except BaseException:
-            # A program that has ended must not be started again; a run that has ended refuses.
+            # A program that has ended must not be started again. Cancelling a run that has ended fails.
             if self._child is not None and not self._child.ended:
                 with contextlib.suppress(LockstepError):
                     self.call("runs.cancel", id=run_id)

@@ -67,7 +67,7 @@ void addTo(__global float *sum, float value) {
   }
 }
 
-/// Gives each thread equally many entries and row ends (see spmv.cu).
+/// Gives threads equally many entries plus row ends (see spmv.cu).
 __kernel void mergePath(SPMV_PARAMETERS) {
   const uint entries = rowStarts[rows];
   const uint threads = get_global_size(0);

@@ -73,7 +73,7 @@ __global__ void classOfRows(SPMV_PARAMETERS) {
   severalThreadsPerRow<true>(rowStarts, columns, values, x, order, y, gridBlocks, firstRow, launchRows, launchThreadsPerRow);
 }
 
-/// Gives each thread equally many entries and row ends (Merrill and Garland, "Merge-based parallel sparse matrix-vector
+/// Gives threads equally many entries plus row ends (Merrill and Garland, "Merge-based parallel sparse matrix-vector
 /// multiplication", SC 2016). A search finds the start of a thread's share, and the parts of cut rows are summed. `y`
 /// is 0 before the launch.
 __global__ void mergePath(SPMV_PARAMETERS) {

@@ -86,7 +86,7 @@ fn classOfRows(
   severalThreadsPerRow(block.x * BLOCK_THREADS + thread, width, launchThreadsPerRow, true);
 }
 
-/// Gives each thread equally many entries and row ends (Merrill and Garland, "Merge-based parallel sparse matrix-vector
+/// Gives threads equally many entries plus row ends (Merrill and Garland, "Merge-based parallel sparse matrix-vector
 /// multiplication", SC 2016). A search finds the start of a thread's share, and the parts of cut rows are summed.
 @compute @workgroup_size(BLOCK_THREADS)
 fn mergePath(@builtin(workgroup_id) block: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
