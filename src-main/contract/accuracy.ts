@@ -5,7 +5,7 @@ export const ACCURACY_TEXT =
   'Compared with the event simulation, half of the predictions for unsorted units are within 0.4 %, and 95 % are within 4 %. ' +
   'For sorted, bucketed or fetched units, half are within 0.8 %, and 95 % are within 9 %. Errors are largest where a few units are far longer than all others.';
 
-/** Minimum distance of a contradicted prediction from the simulated interval, divided by the mean. */
+/** A prediction is contradicted if its distance from the simulated interval exceeds this fraction of the mean. */
 const CONTRADICTION_FRACTION = 0.1;
 
 type Simulated = Pick<SimulatedTime, 'meanMs' | 'lowMs' | 'highMs'>;

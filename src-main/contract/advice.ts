@@ -15,7 +15,7 @@ interface LandscapeMap {
 export interface Recommendation {
   readonly device: { readonly id: string; readonly name: string; readonly evidence: DeviceEvidence | null };
   readonly devices: readonly { readonly id: string; readonly name: string; readonly bestMs: number | null }[];
-  /** The `designIndex` of the picked design refers to the whole study with all devices. */
+  /** The picked design. Its `designIndex` counts the designs of all devices of the study. */
   readonly row: RankRow;
   readonly designIndex: number;
   readonly time: { readonly ms: number; readonly lowMs: number; readonly highMs: number; readonly basis: string };
@@ -46,7 +46,7 @@ export interface Recommendation {
   readonly inputs: readonly InputFact[];
   /**
    * One map for each value of threads per unit, with at most 32 columns (block sizes) and 32 rows (launches), so that
-   * neighbouring values may share one. A coarse prediction shows the nearest predicted design in each cell.
+   * several values may share one. In a coarse prediction, a cell without a predicted design has the nearest one's time.
    */
   readonly landscape: {
     readonly rows: number;
@@ -63,7 +63,7 @@ export interface Recommendation {
   readonly measured?: FastestMeasured;
 }
 
-/** The fastest measured design of the device in a run, if it is another one than the recommended design. */
+/** The fastest measured design of the device in a run, if it is not the recommended design. */
 export interface FastestMeasured {
   readonly designIndex: number;
   readonly text: string;
@@ -116,10 +116,10 @@ export interface Uncertainty {
   /** Inputs worth knowing, largest gain first. Gains below 0.1 % are left out. */
   readonly worthKnowing: readonly WorthKnowing[];
   readonly separation: {
-    /** `count` counts `what`: `designs` or `block sizes`. */
+    /** The model cannot tell `count` of these apart. `what`: `designs` or `block sizes`. */
     readonly count: number;
     readonly what: string;
-    /** Designs to measure, and the expected regret after these measurements. */
+    /** How many designs to measure. `within`: the expected regret after these measurements. */
     readonly measure: number;
     readonly within: number;
     readonly designs: readonly number[];
@@ -133,7 +133,7 @@ export interface Takeover {
   readonly at: number;
   readonly designIndex: number;
   readonly text: string;
-  /** The largest saving from another design on this side of the range, 0…1; 1 if the recommended design cannot run. */
+  /** The largest saving from another design beyond this end, 0…1; 1 if the recommended design cannot run there. */
   readonly gain: number;
 }
 
@@ -144,7 +144,7 @@ export interface InputSensitivity {
   readonly bestMs: readonly number[];
   readonly recommendedMs: readonly number[];
   readonly designs: readonly number[];
-  /** The range in which the design stays within the tie band of the best. An end beyond the tried values is null. */
+  /** The range in which the recommended design is tied with the best. An end beyond the tried values is null. */
   readonly holds: readonly [number | null, number | null];
   readonly below: Takeover | null;
   readonly above: Takeover | null;

@@ -87,9 +87,9 @@ export interface RunSummary {
   readonly finishedAt: string | null;
   readonly elapsedMs: number;
   readonly sourceRunId: number | null;
-  /** Designs or cases that a run of kind `simulate`, `bench` or `import` should process. */
+  /** Designs of the space (`sweep`), or designs or cases to process (`simulate`, `bench`, `import`). */
   readonly enumerated: number;
-  /** Finished designs (`simulate`), or cases with a result (`bench`, `import`). */
+  /** Valid designs (`sweep`), finished designs (`simulate`), or cases with a result (`bench`, `import`). */
   readonly valid: number;
   readonly invalid: number;
   readonly kept: { readonly wanted: number; readonly predicted: number | null } | null;
@@ -109,7 +109,7 @@ export interface RunDetail extends RunSummary {
   readonly modelVersion: string;
   readonly seed: number;
   readonly machine: string;
-  /** Where the current study differs from the study of this run. If there are any fields, the run is stale. */
+  /** Where the current study differs from the study of this run. If it differs, the run is stale. */
   readonly staleFields: readonly FieldChange[];
 }
 
@@ -117,7 +117,7 @@ export interface RunChange {
   readonly id: number;
   readonly since: number | null;
   readonly fields: readonly FieldChange[];
-  /** First listed sweep of the study with equal work, kernel, implementations and devices: times are comparable. */
+  /** Id of the first listed sweep of the study with equal workload, kernel, implementations and devices. */
   readonly problem: number;
 }
 
@@ -150,7 +150,7 @@ export interface SimulatedDesign
 
 interface Explained {
   readonly regime: RegimeInfo | null;
-  /** The order that the prediction assumes. Null on a CPU. */
+  /** The order of the units that the prediction assumes. Null on a CPU. */
   readonly order: UnitsOrder | null;
 }
 
@@ -375,7 +375,7 @@ export interface DeviceBest {
 export interface DeviceComparisonResult {
   readonly devices: readonly DeviceBest[];
   readonly tieFraction: number;
-  /** timeMs[i][j] is the time of device i's best design on device j, ms; NaN if the design is invalid there. */
+  /** cross[i][j] is the time of device i's best design on device j, ms; NaN if the design is invalid there. */
   readonly cross: readonly (readonly number[])[];
   readonly reasons: readonly string[];
   readonly choice: readonly string[];
@@ -416,7 +416,7 @@ export interface ExportFormat {
   readonly weighs?: boolean;
 }
 
-/** Maximum number of weighed designs. Each takes milliseconds, because it is predicted under all draws. */
+/** Maximum number of designs of an export with regrets. Each takes milliseconds, as it is predicted under all draws. */
 export const MAX_WEIGHED = 1000;
 
 export const MAX_LISTED = 2_000_000;

@@ -16,7 +16,7 @@ export function countsText({ enumerated, valid, kept }: Pick<RunSummary, 'enumer
   return `the best ${number(valid)} of ${number(enumerated)} designs; ${number(kept.predicted)} were predicted, and the others cannot be among the best`;
 }
 
-/** Says that only a part of the designs is predicted; null otherwise, and if a sweep keeps only the best designs. */
+/** Says that only a part of the designs is predicted. Null if all are, or if the sweep keeps only the best designs. */
 export function partialText({
   id,
   enumerated,

@@ -117,13 +117,13 @@ export interface TuningStep {
   } | null;
   /**
    * The fraction by which `best` is expected to be slower than the fastest design of all: the mean or, if larger, the
-   * 90 % quantile. It is at least the gain of the last two thirds of the measurements.
+   * 90 % quantile. It is at least what the last two thirds of the measurements have gained.
    */
   readonly expectedRegret: number | null;
   /** Spearman's rank correlation of predicted and measured times. Null below 12 designs or if it is undefined. */
   readonly skill: number | null;
   readonly history: readonly TunedDesign[];
-  /** The best time expected after measuring 1, 2, … random designs, by the corrected predictions. May be empty. */
+  /** The best time expected after 1, 2, … random designs, by predictions corrected by measurements. May be empty. */
   readonly randomMs: readonly number[];
   readonly next: readonly number[];
 }
@@ -192,7 +192,7 @@ export interface ComparedDesign {
   readonly predictedRank: number;
   readonly measuredRank: number;
   readonly predictedMs: number;
-  /** The predicted time of the balancing pass. The ranking of a sweep includes it; `predictedMs` does not. */
+  /** The predicted time of ordering the units. The ranking of a sweep includes it; `predictedMs` does not. */
   readonly balancingMs?: number;
   readonly medianMs: number;
   readonly lowMs: number | null;
@@ -212,7 +212,7 @@ export interface MeasuringComparison {
   readonly deviceId: string;
   readonly device: string;
   readonly measuredOn: string;
-  /** `prediction`: the saved predictions of the sweep. Otherwise, a calibration profile makes new predictions. */
+  /** What predicts: the plan of the sweep (`prediction`), at the measured clock, or a calibration profile. */
   readonly basis: 'prediction' | { readonly profileId: number; readonly name: string };
   readonly clockMhz: number | null;
   /** The designs, fastest measured first. Predicted times cover only the launch and its kernel, like measured times. */
@@ -290,7 +290,7 @@ export interface ContentionFindings {
   readonly highGbS: readonly (number | null)[];
   readonly singleCoreGbS: number;
   readonly fullGbS: number;
-  /** The number of cores at which the bandwidth is saturated, ⌈ρ/β⌉. */
+  /** The number of cores that saturates the bandwidth: ⌈fullGbS / singleCoreGbS⌉. */
   readonly kneeCores: number;
   /** The machine as a device for `devices.save`. Null unless the run used all cores. */
   readonly device: CpuDevice | null;

@@ -61,7 +61,7 @@ function withoutOlder(kernel: Raw): Raw {
   return ofKept.length > 0 ? { ...kept, origins: Object.fromEntries(ofKept) } : kept;
 }
 
-/** Returns the `loadRatio` of `setupPhase`. Setup loads are near, other loads only with listed accesses. */
+/** Returns the `loadRatio` of `setupPhase`: a unit phase loads from near pages, an iteration only with `accesses`. */
 const getLoadRatio = (phase: PhaseName, { accesses }: Raw): number =>
   phase === 'unit' && accesses === undefined ? 1 / NEAR_PAGE_LATENCY : 1;
 

@@ -302,7 +302,7 @@ const others = {
   'workload.resolve': procedure({ studyId: v.optional(id), workload: workloadSchema }).returns<api.ResolvedWorkload>(),
   /**
    * Returns the lengths of a workload as a CSV that a study can name as file:NAME: in their order, or as probabilities
-   * if they have none. `csv` is null if there are too many for one text.
+   * if they have no order. `csv` is null if there are too many lengths for one text.
    */
   'workload.csv': procedure({ studyId: id, workload: workloadSchema }).returns<{ readonly csv: string | null }>(),
   /**
@@ -444,7 +444,7 @@ const others = {
   'bench.start': procedure({
     ...measuringPlace,
     ...measuringInput,
-    /** Measures only this number of units (default: all). It does not apply to a CPU or a user's own code. */
+    /** Measures only this number of units (default: all). Fails for fewer units on a CPU, or of a user's own code. */
     units: v.optional(whole(1, 2 ** 31)),
     /** Measures only this number of the chosen designs, spread evenly over them; the default is all. */
     spreadDesigns: v.optional(whole(1, 10_000)),
@@ -461,7 +461,7 @@ const others = {
   }>(),
   /**
    * Launches a few designs of a `bench.start` request a few times, and reduces the request to fit the time: fewer
-   * repeats first, then fewer units while a launch stays long, then fewer designs. For `webgpu-page`, the page launches
+   * repeats first, then fewer units, to a shortest launch, then fewer designs. For `webgpu-page`, the page launches
    * the designs, round by round. `bench.cancelProbe` ends the probe of a `client`, which fails with `cancelled`.
    */
   'bench.probe': procedure({
@@ -479,7 +479,7 @@ const others = {
     deviceId: v.optional(shortText),
   }).returns<RunnableDesigns>(),
   /**
-   * Proposes which designs of a sweep to measure next, and estimates the loss from stopping now. It uses all
+   * Proposes which designs of a sweep to measure next, and estimates the regret of stopping now. It uses all
    * measurements of the sweep on this target (with this program or kernel) and measures nothing.
    */
   'bench.next': procedure({
@@ -498,7 +498,7 @@ const others = {
   'bench.bundle': procedure({
     ...measuringInput,
     archive: v.optional(v.boolean(), true),
-    /** HIP for AMD's devices instead of CUDA. Thread groups are as wide as on the predicted GPU, or else 64 lanes. */
+    /** HIP for AMD's devices, not CUDA. Thread groups are as wide as on the run's GPU, or 64 lanes without one. */
     hip: v.optional(v.boolean(), false),
     slurmTasks: v.exactOptional(whole(1, 1000)),
   }).returns<measuring.Bundle>(),
@@ -591,7 +591,7 @@ const others = {
     y: shortText,
     /** Maps an axis to the index of its fixed value. The best value is used for all other axes. */
     hold: v.optional(v.record(shortText, index), {}),
-    /** `passing` marks the cells with designs that pass the filter. Times are the best of all designs. */
+    /** Sets only `passing`, which marks the cells with designs that pass. Times are the best of all designs. */
     filter,
   }).returns<api.LandscapeGrid>(),
   'landscape.facets': procedure({
@@ -634,7 +634,7 @@ const others = {
     designIndex: v.optional(index),
     deviceId: v.optional(shortText),
     limit: v.optional(whole(1, MAX_LISTED), 100),
-    /** Adds the expected regret of each design, and its chance of being the best, in a format with `weighs`. */
+    /** Adds the expected regret of each design, and its chance of being near the best, in a format with `weighs`. */
     weigh: v.optional(v.boolean()),
   }).returns<api.ExportDocument>(),
   /** Returns the next part of a document of `export.render`. Each part is available once, within a minute. */

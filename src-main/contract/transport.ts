@@ -382,7 +382,7 @@ export interface PageMessage {
 }
 
 export const ENGINE_PATH = '/engine';
-/** A page cannot set headers, so its token is a second protocol. */
+/** A page cannot set headers of a WebSocket, so it sends its token as a second subprotocol. */
 export const ENGINE_PROTOCOL = 'lockstep';
 
 /** Moves the token from the address bar into the storage of this origin, where reloads and other tabs find it. */
