@@ -66,7 +66,7 @@ export interface EnginePlaces {
   readonly programs: MeasuringPrograms;
 }
 
-/** The default files are the sources. */
+/** The defaults of `workerFile` and `storeThreadFile` are the TypeScript sources. */
 export interface EngineOptions extends Partial<Pick<EnginePlaces, 'workerFile' | 'storeThreadFile'>> {
   readonly resourceFolder: string;
   readonly programs?: Partial<MeasuringPrograms>;

@@ -36,7 +36,7 @@ type Place = Result<readonly number[] | string>;
 
 /**
  * A number, loop or order that the study's axis lacks is added for this call. A missing parameter gets the only value
- * of its axis; if there are several, the call fails (but blocks are rows by default).
+ * of its axis; if there are several, the call fails. (Without a block width, though, a block is one row.)
  */
 export async function predictAsked(
   { pool }: Context,

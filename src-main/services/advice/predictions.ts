@@ -24,7 +24,7 @@ import type { AdvisedDevice } from './prepare.ts';
  * fastest. `coarse`: a subset. `glance`: as many designs as a short time allows.
  */
 export type Look = 'glance' | 'coarse' | 'fastest' | 'all';
-/** Ties and small maps need `whole-coarse`, which predicts every design of the coarse subset. */
+/** Ties and the landscape need `whole-coarse`, which predicts every design of the coarse subset. */
 type Extent = Look | 'whole-coarse';
 const isWhole = (extent: Extent): boolean => extent === 'all' || extent === 'whole-coarse';
 
@@ -36,7 +36,7 @@ export interface DevicePrediction {
   readonly equal: Uint32Array;
   readonly columns: PredictionColumns;
   readonly others: {
-    /** The designs among which the rule of the pick chooses: at most 20 are listed, fastest first. */
+    /** The designs that are tied with the fastest: at most 20 are listed, fastest first. */
     readonly ties: { readonly count: number; readonly first: readonly number[] };
     /** In a coarse prediction, a cell without a predicted design has the time of the nearest predicted one. */
     readonly landscape: BestMaps;
@@ -57,7 +57,7 @@ const MAX_KEPT = 64;
 const MIN_TASK_DESIGNS = 128;
 const MAX_TASK_DESIGNS = 2048;
 const MAX_REMEMBERED = 192;
-/** Enough for the devices of a study and some edits. Each memory takes eight bytes per design. */
+/** Enough for the devices of a study and some edits. Each `Memory` takes eight bytes per design. */
 const MAX_MEMORIES = 16;
 /** The time in which a glance may predict designs, ms. The rest of its answer takes some 30 ms. */
 const GLANCE_MS = 60;
@@ -284,7 +284,7 @@ export function createPredictions(pool: Pool): Predictions {
   };
 }
 
-/** Identifies the designs, units, resident blocks and registers, on which earlier times depend. */
+/** Identifies designs, units, resident blocks and registers. Times of earlier plans help only if these are equal. */
 const launchesOf = keptWith((device: AdvisedDevice): string => {
   const { implementations } = device.predictor();
   const launches = implementations.map(({ shapes: [shapes], plan: { kernelsByThreads = {} } }) => [
@@ -327,8 +327,8 @@ function slice(columns: PredictionColumns, from: number, to: number): Prediction
 }
 
 /**
- * Divides designs among the workers so that few laws are computed twice. In a space that fits one task, the few
- * families of designs that take most of the time are divided by launches or block sizes.
+ * Divides designs among the workers so that few laws are computed twice. A space that fits one task is divided by
+ * launches, or by block sizes if it has fewer launches than there are workers.
  */
 function splitByLaws(
   device: AdvisedDevice,

@@ -41,7 +41,7 @@ export interface AdvisedStudy {
   readonly axes: SpaceAxes;
   readonly devices: readonly AdvisedDevice[];
   facts(device: Device, implementation?: string): readonly InputFact[];
-  /** The fastest measured design of a run, if it is another one. */
+  /** The fastest measured design of a run, if it is not `row`. */
   readonly measuredBeside?: (row: RankRow) => FastestMeasured | null;
 }
 

@@ -73,7 +73,7 @@ export async function advise(
   if (!devices.ok) return devices;
   const all = new Map<AdvisedDevice, DevicePrediction>();
   const look = options.look ?? 'all';
-  // Only the fastest device has small maps in a coarse answer. Of several devices, it must first be found.
+  // A coarse answer has a landscape only for the fastest device, which must first be found among several.
   const isMapped = look === 'coarse' && devices.value.length === 1;
   const predicted = await predictions.of(devices.value, isMapped ? 'whole-coarse' : look, turn);
   let fastest: AdvisedDevice | null = null;

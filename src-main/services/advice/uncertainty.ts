@@ -284,7 +284,7 @@ const HOW = {
   enter: 'The imported code does not show this value. Enter it for your kernel.',
 } as const;
 
-/** Imported code shows what an iteration needs, which a profile does not. */
+/** Whether code was imported: it shows what an iteration needs. A profile does not show this. */
 const isCodeRead = ({ study: { kernel } }: AdvisedStudy): boolean =>
   kernelOrigin(kernel, 'instructionsPerIteration') === 'imported' && kernelOrigin(kernel, 'unit') === 'imported';
 

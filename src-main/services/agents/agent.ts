@@ -29,7 +29,7 @@ import {
 } from './protocol.ts';
 
 export interface AgentOptions extends RedisSettings {
-  /** Owners see the devices of the agent as `cuda:0@NAME`. */
+  /** Owners (machines that start runs) see the devices of the agent as `cuda:0@NAME`. */
   readonly name: string;
   readonly pool: Pool;
   readonly programs: MeasuringPrograms;
@@ -101,7 +101,7 @@ function refusals(connection: Connection, say: AgentOptions['say']) {
   };
 }
 
-/** A silent owner hands its work out again when it comes back. */
+/** The work of a silent owner is dropped. The owner hands it out again when it comes back. */
 const isOwned = async ({ redis, key }: Connection, owner: string): Promise<boolean> =>
   (await redis.exists(key('owner', owner))) === 1;
 

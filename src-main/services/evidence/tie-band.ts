@@ -70,7 +70,7 @@ const TAKEN = {
     ofOneDevice.filter(({ kinds }) => kinds.length === 0),
   ),
   kinds: takenBand(
-    '# pairs of kinds on measured devices',
+    '# pairs of kinds of kernels on measured devices',
     ofOneDevice.filter(({ kinds }) => kinds.length > 0),
   ),
   devices: takenBand(

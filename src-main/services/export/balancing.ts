@@ -7,7 +7,7 @@ export const cutsUnits = ({ kind }: Balancing): boolean => kind === 'nonzero-spl
 export const padsUnits = ({ kind }: Balancing): boolean => kind === 'padded' || kind === 'padded-slice';
 
 /**
- * Returns the longest length of each bucket in iterations, shortest bucket first; null if the balancing has no buckets.
+ * Returns the largest length in each bucket, ascending; null if the balancing has no buckets.
  * @param width threads of a thread group of the device
  */
 export function bucketEnds(

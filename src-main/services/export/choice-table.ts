@@ -109,7 +109,7 @@ function chosenDesign(table: Choices, mean: number, spread: number, count: numbe
 }
 
 /**
- * Predicts some launches of the kernel of `row` for many laws, with the same order, loop and register cap. A few
+ * Predicts some launches of the kernel of `row` for many laws, with the order, loop and register cap of `row`. A few
  * launches are kept, so that each law has one within `AGREEMENT_FRACTION` of its fastest, because recommendations treat
  * such times as equal.
  */

@@ -52,7 +52,7 @@ export function head(
   ].map((line) => `${mark} ${line}`);
 }
 
-/** Explains how a loop over `units_per_thread` units per slot reaches all units with the result of `grid_for`. */
+/** Explains `grid_for`: with its number of blocks, slots that loop over `units_per_thread` units reach all units. */
 export function gridForNote({ isGridFixed }: CodeSource, fixed: string, what = 'units'): string {
   return isGridFixed
     ? `The number of blocks for a number of ${what}. The design fixes the number of blocks, but more are needed if a slot would otherwise have more than units_per_thread ${what}. ` +
@@ -87,7 +87,7 @@ export function gridFor(parameters: string, needed: string, fixed: string | null
   ];
 }
 
-/** The largest 32-bit word marks a class without a threshold, unless a class really ends at this value. */
+/** The largest 32-bit word marks a class without an upper end, unless a class really ends at this value. */
 export const MAX_WORD = 0xffff_ffff;
 
 type Numbers = readonly (readonly [name: string, values: readonly number[], about: string])[];

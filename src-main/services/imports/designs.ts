@@ -230,7 +230,7 @@ async function fastestCases(
   return best;
 }
 
-/** All cases without `SWEEP_PARAMETER` count as one value. */
+/** Counts the values of `SWEEP_PARAMETER`. All cases without this parameter count as one value. */
 function countMarks(cases: readonly CaseResult[]): number {
   const marks = cases.map(({ case: one }) =>
     one.benchmark === 'external' ? one.parameters.configuration[SWEEP_PARAMETER] : undefined,

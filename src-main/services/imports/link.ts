@@ -67,8 +67,8 @@ export async function linkedPlan(
 }
 
 /**
- * The same number may be another run in another database, so study, seed, device and every design must be equal.
- * Otherwise the measurements are not linked.
+ * The number of the file's run may be that of another run here, so study, seed, device and every design must equal
+ * those of the file. Otherwise the measurements are not linked.
  */
 async function findSource(context: Context, line: PlanLine | null): Promise<Result<LinkedSource>> {
   const source = line?.source ?? null;

@@ -31,7 +31,7 @@ export const NUMBERED = {
 
 /**
  * Converts a configuration that an exported script has measured: numbers become names, and the device and the number of
- * blocks are added. Others stay unchanged. Returns a reason if the numbers are invalid or of another sweep.
+ * blocks are added. Other configurations stay. Returns a reason if the numbers are invalid or of another sweep.
  * @param isDeviceKnown whether the sweep has the device that measured; it then replaces the device of the script
  */
 export function withNames(

@@ -87,7 +87,7 @@ export async function openMeasuredSweep({ store, views }: Context, runId: number
   });
 }
 
-/** Returns the loop that a run measured in place of the kernel, or `null` if no GPU ran it or a file lacks it. */
+/** Returns the loop that a run measured in place of the kernel; `null` if there was none, or a file lacks it. */
 function standInProfile({ study }: RunRecord): UnitLoopWorkload['profile'] | null {
   const { bench, file } = study as { bench?: PlanLine; file?: { head?: Pick<PlanLine['plan'], 'workload'> | null } };
   const profile = (bench?.plan.workload ?? file?.head?.workload)?.profile;
@@ -281,7 +281,7 @@ export function studyWithoutProfile(study: Study, deviceId: string, before: Stud
 
 /**
  * Returns the study of the sweep whose designs were measured for the calibration of this device; `null` if no saved
- * calibration has the study's figures, or if its run was deleted.
+ * calibration has the study's figures, or if the run with the measurements was deleted.
  */
 export async function studyBefore({ store }: Context, study: Study, deviceId: string): Promise<Result<Study | null>> {
   const kept = await listCalibrations(store, deviceId);

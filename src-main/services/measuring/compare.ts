@@ -116,7 +116,7 @@ export async function compareMeasured(
 
 const SAME_CLOCK = 0.005;
 
-/** Returns the median clock of the predicted GPU, MHz; null if it is unknown, as predicted or of another device. */
+/** Returns the median measured clock, MHz; null if it is unknown, equals the predicted one, or is of another device. */
 function measuredClockMhz({ view, deviceAt, measuring, records }: MeasuredSweep): number | null {
   const device = view.devices[deviceAt];
   const clocksMhz = records.flatMap(({ detail }) => (detail as MeasuredCaseDetail).clockMhz ?? []);

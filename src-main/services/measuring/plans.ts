@@ -203,12 +203,12 @@ export function standInOf(kernel: KernelProfile, backend: BenchBackend): UnitLoo
   return backend === 'webgpu' ? unitLoopProfile(kernel, backend) : null;
 }
 
-/** The user's own program and a CPU have no stand-in. */
+/** For the user's own program and a CPU, no loop stands in for the kernel. */
 const NO_LOOP: FirstUnitLoopProfile = { parallelSteps: 0, serialSteps: 0, dependentLoads: 0, tableWords: 1 };
 
 /**
  * For a GPU or the user's own program, the units are the lengths in their own order, or draws from the law with the
- * seed of the sweep. For a CPU, they are the entries that its prediction partitions, with the traffic of the units in
+ * seed of the sweep. For a CPU, they are the bundles of units that its prediction partitions, with the traffic of
  * each. A second call returns the same units unless a file has changed.
  * @param part the number of units to measure, except on a CPU
  */

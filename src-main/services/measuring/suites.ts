@@ -107,7 +107,7 @@ const PROBES = [
   'cache-l2',
   'bandwidth',
 ] as const;
-/** These probes need doubles, instructions or a clock of lanes, which WebGPU does not have. */
+/** These probes need doubles, instructions or a clock on the device, which WebGPU does not have. */
 const CUDA_PROBES: readonly string[] = [
   'state-buffers',
   'double-multiply-add',

@@ -13,7 +13,7 @@ interface Repeats {
 
 type Times = Pick<MeasurementRecord, 'timesMs' | 'detail'>;
 
-/** Kept because a summary of many repeats takes long, and every display of a run needs those of all cases. */
+/** Kept because a summary of many repeats takes long, and every display of a run needs the summaries of all cases. */
 const summaries = new Map<string, { readonly of: readonly number[]; readonly found: Repeats | null }>();
 /** At most this many values are kept, over all cases. With the times themselves, they take about 64 MB. */
 const MAX_REMEMBERED = 2 ** 22;

@@ -32,7 +32,7 @@ export interface RecommendedDesign {
 
 /**
  * Uses predicted times for the middle of each assumed input; `advice/of-run.ts` weighs the design over all values. A
- * run that keeps too few designs for the rule of the pick has saved the pick, which may not be a kept design.
+ * run that keeps too few designs for `pickRule` has saved what this rule picks, which may not be a kept design.
  */
 export function recommendedDesign(view: RunView, within: RankingFilter): RecommendedDesign | null {
   const { ranking } = view;

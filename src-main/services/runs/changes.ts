@@ -24,7 +24,7 @@ export async function changedSince(
   return staleFields(snapshot, { ...now.value, study }, devices);
 }
 
-/** @param devices the devices of both studies; the seed draws the lengths that the cores of a CPU share */
+/** @param devices of both studies; only with a CPU does the seed matter: it draws the lengths that the cores share */
 export function staleFields(then: LocatedStudy, now: LocatedStudy, devices: readonly Device[]): readonly FieldChange[] {
   const seeds = devices.some(({ kind }) => kind === 'cpu') ? [] : ['seed'];
   const without = ['name', 'description', '$schema', ...seeds];

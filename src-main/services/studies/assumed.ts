@@ -140,7 +140,7 @@ export function lawSource({ assumed }: Pick<AdvisedInputs, 'assumed'>, path: str
 
 function kernelSource(inputs: AdvisedInputs, path: string): string {
   const field = kernelInput(path)?.field;
-  if (field === undefined || field === 'accesses') return ''; // The law of accesses is for their misses alone.
+  if (field === undefined || field === 'accesses') return ''; // The law of `accesses` is only for misses.
   return lawSource(inputs, `kernel.${field}`);
 }
 

@@ -21,7 +21,7 @@ export interface StudyOfLengths {
 
 export interface WrittenStudy {
   readonly units: number;
-  /** Mean and maximum length of these units, which may have only the first of the lengths. */
+  /** Mean and maximum length of these units, which may be fewer than the given lengths. */
   readonly mean: number;
   readonly max: number;
   readonly devices: readonly string[];

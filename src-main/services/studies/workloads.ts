@@ -114,7 +114,7 @@ export interface OrderedLaw {
   readonly note?: string;
 }
 
-/** The CSV of as many lengths has up to 160 MB. */
+/** The CSV of this many lengths has up to 160 MB. */
 const MAX_CSV_LENGTHS = 2 ** 24;
 
 export async function lengthsCsv({ law, order }: OrderedLaw): Promise<string | null> {

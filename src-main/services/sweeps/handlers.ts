@@ -45,7 +45,7 @@ export function sweepHandlers(context: Context): Handlers<'runs.start' | Procedu
   };
 }
 
-/** The lengths decide which designs of such a balancing are valid: a share or a class may have no work. */
+/** With even shares or classes, the lengths decide which designs are valid: a share or a class may have no work. */
 function needsLaw(balancing: string): boolean {
   const parsed = parseBalancing(balancing);
   return parsed.ok && (isEvenShare(parsed.value) || parsed.value.kind === 'mixed');

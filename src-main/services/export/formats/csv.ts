@@ -39,8 +39,8 @@ const MEASURED: readonly Column[] = [
 
 /**
  * `time_ms` is the measured time of a row if there is one, else the simulated or predicted one. Measured times and
- * `predicted_kernel_ms` cover only the kernel, but `predicted_ms` includes balancing. `evidence` says whether the
- * device has measurements of this kind of implementation.
+ * `predicted_kernel_ms` cover only the kernel, but `predicted_ms` includes ordering the units. `evidence` says whether
+ * the device has measurements of this kind of implementation.
  */
 function rankingCsv(view: RunView, list: TableList): AsyncGenerator<string, void> {
   const fastest = fastestInTable(view, list);

@@ -66,7 +66,7 @@ template <class Numbers, class Sums>
 struct lists_of {
   /// The unit at each position of the order.
   Numbers order;
-  /// The number that each block of the launch takes: all numbers of blocks, in random order.
+  /// The number that each block of the launch takes: a random permutation of 0 to blocks - 1.
   Numbers blocks;
   /// The number of iterations to which each unit is padded.
   Numbers padded;

@@ -28,7 +28,7 @@ export const optuna = tunerFormat({
 /**
  * Writes the best designs as the first trials of an Optuna study (`Study.enqueue_trial`). Their predictions are
  * attributes of the trials, never values, because a sampler must learn only from measurements. An attribute of each
- * trial also has the design, device and sweep, because a sampler's numbers are rounded to values of designs.
+ * trial also has the design, device and sweep, because `suggest` rounds a sampler's numbers to values of designs.
  */
 function optunaModule(source: TunerSource, run: TunedRun, axes: SpaceAxes): string {
   const { deviceId } = source.designs[0].row;

@@ -44,7 +44,7 @@ function kernelText(source: CodeSource, row: RankRow, width: number): string {
     [isOrdered, order, 'var<storage, read> order: array<u32>'],
     [
       isPlaced,
-      'The number that each workgroup takes: all numbers of workgroups, in random order.',
+      'The number that each workgroup takes: a random permutation of 0 to workgroups - 1.',
       'var<storage, read> places: array<u32>',
     ],
     [
