@@ -55,7 +55,7 @@ interface CompareOptions extends GlobalOptions {
   readonly best?: boolean;
 }
 
-/** The exit status is 1 for slower designs (without `best`, also for lost ones), so that a build script can stop. */
+/** The exit status is 1 for slower designs (without `best`, also for failed ones), so that a build script can stop. */
 async function compareRunsCommand(
   engine: Engine,
   terminal: Terminal,

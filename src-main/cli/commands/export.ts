@@ -30,7 +30,7 @@ export function addExport(program: Command, { terminal, withRuns }: CommandLine)
     .option('--top <count>', 'designs to list', positive, 100)
     .option(
       '--weigh',
-      `in ${listText(WEIGHING)}: also the expected regret of each design, and its chance of being the best`,
+      `in ${listText(WEIGHING)}: also the expected regret of each design, and its chance of being near the best`,
     )
     .action((run: string, options: ExportOptions) =>
       withRuns(options, (engine) => exportCommand(engine, terminal, run, options), { reads: true }),
