@@ -22,7 +22,7 @@ export interface OpenOptions {
   readonly reads?: boolean | undefined;
 }
 
-/** May undo a killed process's unfinished work even in a file that it refuses. */
+/** Before it refuses a file, it may have undone the unfinished work of a killed process there. */
 export function openDatabase(options: OpenOptions): Result<Database.Database> {
   const { file } = options;
   const migrations = readMigrations(options.migrationsFolder);
@@ -64,8 +64,8 @@ export function openDatabase(options: OpenOptions): Result<Database.Database> {
 const MAX_IN_MEMORY_BYTES = 2 ** 31 - 1024;
 
 /**
- * Opens a database that cannot be written. SQLite opens its file only if there is a log beside it, as while another
- * program works on it. Without a log, all content is in the file, which is then read into memory.
+ * Opens a database that cannot be written. SQLite can open such a file only if a log is beside it, as while another
+ * program works on it. Without a log, all content is in the file itself, which is then read into memory.
  */
 function openReadOnly(file: string, migrations: readonly Migration[]): Database.Database {
   const hasLog = bytesOf(`${file}-wal`) > 0;
