@@ -43,7 +43,7 @@ export function sayContradicted(terminal: Terminal, rows: readonly Found[]): voi
   );
 }
 
-/** Says which devices and kinds of implementations lack public measurements; `null` if none or if the sweep is gone. */
+/** Says which devices and kinds of implementations lack evidence; `null` if none do, or if the sweep is gone. */
 export async function evidenceGapsOf(
   engine: Engine,
   sweep: number | null,

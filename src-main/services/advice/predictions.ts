@@ -72,7 +72,7 @@ interface Kept extends Pick<AdvisedDevice, 'inputs'> {
 interface Recalled {
   readonly designs: Uint32Array;
   readonly columns: PredictionColumns;
-  /** The new designs, if an exact answer needs only these; `null` if it must examine all designs. */
+  /** The designs that the edit added, if an exact answer needs only these; `null` if it must examine all. */
   readonly added: Uint32Array | null;
 }
 

@@ -100,7 +100,7 @@ export function loopLimits(source: CodeSource, row: RankRow): readonly Limit[] {
   ];
 }
 
-/** A WGSL kernel that cuts even shares adds up iterations in 32-bit numbers. */
+/** With even shares, a WGSL kernel adds up all iterations in 32-bit numbers. */
 export function shareLimit({ study, law }: CodeSource, row: RankRow): Limit {
   const sum = (moments(law).mean + 1) * study.workload.units;
   return ['sum of all iterations', sum, MAX_WORD - slotsOf(row)];

@@ -72,7 +72,7 @@ function contention(): readonly BenchCase[] {
 
 /** Table I of Swatman 2022 (doi:10.1109/MASCOTS56607.2022.00026). */
 function matrixPower(workGroups: number, width: number): readonly CaseOf<'matrix-power'>[] {
-  // The losses follow from launches in lockstep. Independent units take up to thirteen times as long and come last.
+  // Launches in lockstep suffice for the losses. Those of independent units, up to 13 times as long, come last.
   return (['lockstep', 'independent'] as const).flatMap((execution) =>
     TABLE_I.filter(({ n }) => n <= width).map(({ workload: lengths, n: unitsPerGroup }) => ({
       id: `${lengths.replaceAll(/[^A-Za-z0-9.]+/g, '-')}n${unitsPerGroup}-${execution}`,
@@ -93,7 +93,7 @@ function divergentLoops(width: number, iterations: number): readonly CaseOf<'div
   );
 }
 
-/** Probes for the parameters of Kim's model: limits, residency, units, schedulers, caches and bandwidth. */
+/** Probes for the parameters of Kim's model: limits, residency, arithmetic, schedulers, caches and bandwidth. */
 const PROBES = [
   'limits',
   'resident-blocks',

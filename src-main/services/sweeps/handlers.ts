@@ -51,7 +51,7 @@ function needsLaw(balancing: string): boolean {
   return parsed.ok && (isEvenShare(parsed.value) || parsed.value.kind === 'mixed');
 }
 
-/** Returns `null` if the lengths are unreadable, which the field of the lengths shows. */
+/** Returns `null` if the lengths are unreadable, which the interface shows at their field. */
 async function readLaw(context: Context, studyId: number | undefined, study: Study): Promise<LengthLaw | null> {
   const saved = studyId === undefined ? null : await getStudy(context.store, studyId);
   const found = await context.lengths.resolve(study, saved?.ok ? saved.value.baseFolder : null);
