@@ -94,7 +94,7 @@ export function headline(
   return `${main}${said.length > 0 ? `: ${said.join(', ')}` : ''}${decided}.`;
 }
 
-/** Says why the recommended design of a device is not its fastest one; `null` if it is, or if that is not known yet. */
+/** Says why the recommended design of a device is not its fastest one; `null` if it is, or before `known` arrives. */
 export function whyNotFastest(
   { device, designIndex, row, time }: Recommendation,
   known: Uncertainty | null,

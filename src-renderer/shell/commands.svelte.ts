@@ -26,8 +26,8 @@ type Provider = () => readonly Command[];
 const CHORD_WITHIN_MS = 1200;
 
 export class Commands {
-  // The list is not state, because a view that is being removed reads old state. It would write back a list without the
-  // commands of the next view. `#changes` announces a change of the list.
+  // The list is not state, because a view that is being removed reads old state, and would write back a list without
+  // the commands of the next view. `#changes` announces a change of the list.
   #providers: readonly Provider[] = [];
   #changeCount = 0;
   #changes = $state(0);

@@ -12,7 +12,7 @@ export interface Found<T> extends Match {
   readonly item: T;
 }
 
-/** Scores of a typed word by where a label has it. `HIDDEN`: only in words that the palette does not show. */
+/** Scores of a typed word by its place in the label. `HIDDEN`: only in words that the palette does not show. */
 const AT_START = 1;
 const AT_WORD = 0.8;
 const WITHIN = 0.5;

@@ -11,7 +11,7 @@ export function fileStem({ name }: Study): string {
 /** Whether the lengths are in the database or in a file, and not in the text of the study. */
 export const hasLengthsApart = ({ workload }: Study): boolean => /\b(stored|file|mtx)\s*:/.test(workload.lengths);
 
-/** Names a file in the workload grammar. A name with other letters is quoted. */
+/** Names a file as lengths of a workload: `file:a.csv`, or `file:"a b.csv"` if the name has spaces or signs. */
 function lengthsOf(path: string): string {
   const name = path.split(/[/\\]/).at(-1)!;
   return `file:${/^[\p{L}\p{M}\p{N}._-]+$/u.test(name) ? name : `"${name.replaceAll('"', '""')}"`}`;

@@ -17,7 +17,7 @@ const IDLE_MS = 150;
 const SLOW_AFTER_MS = 250;
 /** How long an answer is outdated before it is dimmed, ms. Without this wait, a moving slider would make it flicker. */
 const DIM_AFTER_MS = 100;
-/** How long the maps are old before a text says so, ms. Most edits get new maps in less time. */
+/** How long the thumbnails are outdated before a text says so, ms. Most edits get new ones in less time. */
 const SAY_OLD_AFTER_MS = 1000;
 
 type State = 'none' | 'loading' | 'coarse' | 'exact' | 'failed';
@@ -38,7 +38,7 @@ export class Advice {
     DIM_AFTER_MS,
   );
   #oldMaps = $state(false);
-  /** Whether the small maps belong to an earlier answer, because the new ones are not predicted yet. */
+  /** Whether the thumbnails belong to an earlier answer, because the new ones are not predicted yet. */
   readonly oldMaps = $derived(this.#oldMaps);
   readonly #areMapsLate = lasting(() => this.#oldMaps, SAY_OLD_AFTER_MS);
   readonly mapsLate = $derived(this.#areMapsLate());
@@ -103,7 +103,7 @@ export class Advice {
       ask: (input, look) => engine.call('advice.recommend', { ...input, look, client: PAGE_ID }),
       show: (result, input, look) => {
         if (result.ok && look === 'all' && this.#answer && this.#asked === input) {
-          // Only the maps and the counts of designs are new. The answer stays, with its uncertainty if that is known.
+          // Only thumbnails, counts and times of devices are new. The rest stays, with its uncertainty if known.
           const isWeighed = this.#weighed === this.#answer;
           this.#answer = withSpace(this.#answer, result.value);
           if (isWeighed) this.#weighed = this.#answer;
@@ -160,7 +160,7 @@ export class Advice {
     this.#followUncertainty();
   }
 
-  /** Requests the uncertainty of an exact answer. A design with a smaller expected regret becomes the answer. */
+  /** Requests the uncertainty of an exact answer. The design with the least expected regret becomes the answer. */
   #followUncertainty(): void {
     $effect(() => {
       const answer = this.#exact;

@@ -12,7 +12,7 @@ interface QueryOptions {
 
 const SLOW_AFTER_MS = 200;
 
-/** An input of `null` makes no call. Answers that arrive out of order are dropped. */
+/** An input of `null` makes no call. Only the answer to the newest call is kept. */
 export class Query<Name extends ProcedureName> {
   #value = $state.raw<ProcedureOutput<Name> | null>(null);
   #failure = $state.raw<Failure | null>(null);

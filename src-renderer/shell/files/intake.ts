@@ -54,7 +54,7 @@ export async function takeFile(app: App, file: File): Promise<void> {
   app.table = { fileName: file.name, bytes, summary: inspected.value };
 }
 
-/** Imports the first file. A study is imported with the file of its lengths, if this is among the files. */
+/** Imports a study, with the file of its lengths if that is among the files, or else the first file. */
 export async function takeFiles(app: App, files: readonly File[]): Promise<void> {
   const study = files.find(({ name }) => name.endsWith('.json'));
   const text = (await study?.text()) ?? '';

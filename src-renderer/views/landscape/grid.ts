@@ -18,7 +18,7 @@ export function marginals({ timeMs, xValues, yValues }: LandscapeGrid): { x: Flo
 /** If the best time of a row or column exceeds this multiple of the best time of all, it is drawn at this multiple. */
 const LEVEL_SPAN = 2;
 
-/** Converts best times of rows or columns to levels: 0 is the best time of all, 1 the slowest drawn time or none. */
+/** Converts best times of rows or columns to levels: 0 the best time of all, 1 the slowest drawn time, or no time. */
 export function lineLevels(timesMs: Float64Array, bestMs: number): Float64Array {
   let slowest = -Infinity;
   for (const time of timesMs) if (Number.isFinite(time) && time > slowest) slowest = time;

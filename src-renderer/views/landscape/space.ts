@@ -1,6 +1,6 @@
 import type { LandscapeAxis } from '../../../src-main/contract/api.ts';
 
-/** Returns the position of a design on every axis. These are the digits of its number; the first axis leads. */
+/** Returns the position of a design on every axis. The positions are the digits of its number, first axis first. */
 export function positionsOf(axes: readonly LandscapeAxis[], design: number): number[] {
   const out = new Array<number>(axes.length).fill(0);
   let rest = design;

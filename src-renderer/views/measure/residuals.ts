@@ -54,7 +54,7 @@ export function residualScale(axes: readonly ResidualAxis[]) {
   const widest = fitting.at(-1);
   if (widest === undefined) return { reach, ticks: [{ at: 0, percent: 0 }] };
   const up = Math.log1p(widest / 100);
-  // Otherwise, the left tick is at the reciprocal ratio, as far from 0 as +p %.
+  // If −p % does not fit, the left tick is at the reciprocal ratio, as far from 0 as +p %.
   const down = widest < 100 && -Math.log1p(-widest / 100) <= reach ? -widest : -(1 - 1 / (1 + widest / 100)) * 100;
   return {
     reach,

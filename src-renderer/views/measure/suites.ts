@@ -227,7 +227,7 @@ export function changeTexts({ changes }: MeasuredDevice): readonly string[] {
     });
 }
 
-/** Returns what the probes found beside the values that the predictions use. `agrees` is null without a comparison. */
+/** Returns probed values beside those of predictions. `agrees` is null if only one is known, or both may be right. */
 export function probeRows(cases: readonly MeasuredCase[], device: Device | null) {
   const write = (name: string, value: number) =>
     isBytes(name) ? bytes(value) : Number.isInteger(value) ? count(value) : plain(value, 4);

@@ -5,7 +5,7 @@ import { counted, percent } from '../../format/numbers.ts';
 
 const timeOf = ({ measuredMs }: TunedDesign): number => measuredMs ?? Infinity;
 
-/** A design that was measured again belongs to its last run. */
+/** Returns a step for each run. A design that was measured again belongs to the step of its last run. */
 export function tuningSteps(history: readonly TunedDesign[]) {
   let before = Infinity;
   return [...Map.groupBy(history, (one) => one.runId)].map(([runId, designs]) => {
@@ -30,7 +30,7 @@ export function tuningCurves({ history, randomMs }: Pick<TuningStep, 'history' |
   ];
 }
 
-/** Returns how many random measurements would be expected to reach the time of `best`; `null` if beyond `randomMs`. */
+/** Returns how many random measurements are expected to reach the time of `best`; `null` if `randomMs` is too short. */
 export function randomEquivalent({ best, randomMs }: Pick<TuningStep, 'best' | 'randomMs'>): number | null {
   if (!best) return null;
   const at = randomMs.findIndex((time) => time <= best.expectedMs);

@@ -16,7 +16,7 @@ export interface PageContent {
    * none for an equation of ours.
    */
   readonly equations: readonly (readonly string[])[];
-  /** For each symbol: KaTeX source :: meaning :: unit; none for ratios and counts. */
+  /** For each symbol: KaTeX source :: meaning :: unit; without a unit for ratios and counts. */
   readonly symbols: readonly (readonly string[])[];
   readonly validity: readonly string[];
   readonly contradictions?: readonly string[];

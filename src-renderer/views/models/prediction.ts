@@ -11,7 +11,7 @@ import { makeResidency } from '../../../src-workers/predict/time/residency.ts';
 import { cyclesPerIteration, cycleTable } from '../../../src-workers/models/pipeline/soft-saturation.ts';
 import { plain } from '../../format/numbers.ts';
 
-/** With sorted units, the loss does not depend on the number of units per thread, so it is computed for one. */
+/** With sorted units, the loss does not depend on the units per thread, so it is computed for one unit per thread. */
 const depthOf = (law: LengthLaw, unitsPerGroup: number, balancing: WholeUnitBalancing, unitsPerThread: number) =>
   makeGroupDepthLaw(law, unitsPerGroup, balancing, 'nested', isSorted(balancing) ? 1 : unitsPerThread, {
     setupIterations: 0,

@@ -74,7 +74,7 @@ function phaseOf(study: Study, field: PhaseName, at: KernelPlace): Phase {
 export function withOrigin(study: Study, field: KernelField, origin: Origin, at: KernelPlace = null): Study {
   const own = ownKernel(study, at);
   const stated = own[field] ?? (at === null ? undefined : study.kernel[field]);
-  // A chain becomes known with the value that was assumed.
+  // A longest chain that is marked as known without a value keeps the value that was assumed.
   const assumed =
     field === 'chainInstructions' && !isAssumed(origin) ? assumedChain(study, kernelAt(study, at)) : undefined;
   return withKernel(study, { [field]: stated ?? assumed, origins: { ...own.origins, [field]: origin } }, at);
@@ -116,10 +116,10 @@ export function withAssumed(study: Study, field: KernelNumber, at: KernelPlace =
 function usualValue(study: Study, field: KernelNumber, at: KernelPlace): Phase | number | undefined {
   if (isPhase(field)) return assumedPhase(field);
   if (field !== 'chainInstructions') return KERNEL_INPUTS[field].assumed;
-  // Without a value, the chain of the study follows its instructions.
+  // Without a value, the longest chain of the study's kernel is an assumed share of its instructions.
   return at === null ? undefined : assumedChain(study, kernelAt(study, at));
 }
-/** Sets the arrays instead of the bytes per iteration. If none is left, one element of each old array is assumed. */
+/** Sets arrays, not bytes per iteration. If none is left, the bytes of one element of each old array are assumed. */
 export function withAccesses(study: Study, accesses: readonly MemoryAccess[], at: KernelPlace = null): Study {
   const own = ownKernel(study, at);
   const { accesses: _list, bytesPerIteration: _one, ...origins } = own.origins ?? {};
