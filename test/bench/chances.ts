@@ -25,7 +25,7 @@ const FOLDER = join(import.meta.dirname, '../../db/evidence');
 interface Contest {
   readonly device: GpuDevice;
   readonly designs: readonly {
-    /** Designs with an equal `place` differ only in `block`, and share the error of the place. */
+    /** Designs with the same `place` differ only in `block`, and share a part of their errors. */
     readonly place: string;
     readonly kind: ImplementationKind;
     readonly block: string;

@@ -108,7 +108,7 @@ function cost(residuals: Float64Array): number {
   }, 0);
 }
 
-/** Returns the weighted normal equations. What is added to the diagonal keeps undetermined parameters in place. */
+/** Returns the weighted normal equations. An addition to the diagonal keeps undetermined parameters in place. */
 function normal({ residuals, slopes }: Linearised): { readonly matrix: number[][]; readonly right: number[] } {
   const sum = (of: (i: number) => number): number => {
     let total = 0;

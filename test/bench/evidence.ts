@@ -107,7 +107,7 @@ const seconds = (performance.now() - start) / 1000;
 
 const LEFT_OUT: ReadonlySet<string> = new Set(['parameters', 'takes', 'notes', 'source', 'licence', 'title']);
 
-/** Targets by data set: the cost of the predicted choice, and the median error of a column. */
+/** Targets by data set: the cost of the predicted choice, and the median error of each implementation. */
 const TARGETS: Readonly<Record<string, { regret: number; median: number }>> = {
   ginkgo: { regret: 1.05, median: 0.2 },
   loops: { regret: 1.08, median: 0.2 },

@@ -163,7 +163,7 @@ async function ran(key: string, start: () => Promise<{ readonly runId: number }>
   if (ended.state !== 'complete') {
     const isSweep = ended.kind === 'sweep';
     const message = `the time is used up: ${ended.valid} of ${ended.enumerated} ${isSweep ? 'designs are predicted' : 'cases are measured'}`;
-    // Some of the measurements are useful without the rest. A part of a ranking is not.
+    // A part of the measurements is useful, but a part of a sweep gives no ranking.
     if (isSweep) throw new Error(message);
     problems.push(`${key}: ${message}`);
   }

@@ -15,9 +15,9 @@ import type { MatrixSummary } from '../../src-workers/models/spmv/summary.ts';
 import { median, sortedQuantile } from '../../src-workers/numeric/statistics.ts';
 import { LAUNCH_FLOOR_MS } from '../../src-workers/predict/constants.ts';
 
-/** Computes how far predictions must differ to confirm their order. Errors common to both cancel in their ratio. */
+/** Computes how far predictions must differ to confirm their order. Errors that two share cancel in their ratio. */
 
-/** Four of five pairs have a smaller error. Predictions that differ by more are in the right order in 9 of 10 cases. */
+/** Four of five pairs err by less than the band. Predictions further apart are in the right order in 9 of 10 cases. */
 const BAND_QUANTILE = 0.8;
 /** Predictions that differ by more, in units of ln, are never tied, and are often in different regimes. */
 const COMPETING = Math.log(2);

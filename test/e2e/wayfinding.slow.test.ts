@@ -111,7 +111,7 @@ test('four steps by keys lead from a table to the answer of a new study', async 
   await expectAccessible(page, 'import of a table', '[role=dialog]');
   await page.keyboard.press('Enter');
   await expect(guide.getByText(/jobs\.csv.*300 units/)).toBeVisible();
-  // A wrong value keeps its step.
+  // The step of the guide stays open while a value is wrong.
   const units = guide.getByRole('spinbutton', { name: 'Number of units' });
   const toKernel = guide.getByRole('button', { name: 'Next: kernel' });
   await units.fill('3,5');

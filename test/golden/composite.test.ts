@@ -89,8 +89,8 @@ describe('the composite prediction against the event simulation', () => {
   });
 
   // A block ends when the last of its schedulers has finished. With the mean pace of all schedulers, the predictions
-  // were 7 to 18 % too short. With six groups on four schedulers, two have two groups; without that, the prediction was
-  // 10 % too short. Blocks of two groups run on two schedulers; waiting for the fullest, it was 8 % too long.
+  // were 7 to 18 % too short. With six groups on four schedulers, two have two groups; without this, they were 10 % too
+  // short. Blocks of two groups run on two schedulers; when these waited for the fullest, they were 8 % too long.
   it.each([
     ['rare long units', categorical({ 9: 0.96959, 432: 0.03041 }), 32, [6, 1, 8, 596], [240, 358.05, 4.7, 2]],
     ['four blocks on four schedulers', unwrap(laws.geometricLaw(0.014977)), 1, [5, 4, 8, 1420], [150, 25.09, 6.8, 4]],

@@ -30,7 +30,7 @@ const FEW_WAVES = { within: 0.06, simulation: { seed: 1, halfWidth: 0.01, maxRep
 const STEADY = { seed: 3, halfWidth: 0.008, maxReplications: 60 };
 
 const RULES: Readonly<Record<string, Rule>> = {
-  // Nearly every group contains a pixel that runs to the limit, so all waves end together, and the last is shared.
+  // Nearly every group contains a pixel that runs to the limit, so all multiprocessors share the last wave.
   tied: { ...FEW_WAVES, within: 0.02, isDrawn: true },
   /* A block of 96 threads is one and a half groups if groups are 64 wide. */
   'half-empty': { ...FEW_WAVES, isDrawn: true },

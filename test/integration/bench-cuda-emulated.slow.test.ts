@@ -108,7 +108,7 @@ const LOOPS: readonly BenchCase[] = [
             balancing: dispatch.startsWith('dynamic') ? dispatch : 'none',
             blockThreads,
             gridBlocks: at === 0 ? 1 : 3,
-            // The emulation has no registers, so one program with a cap is enough. The bundle below has the same one.
+            // The emulation has no registers, so one program with a cap is enough. The bundle below has the same cap.
             registerCap: u === CAPPED.threadsPerUnit && at === 1 ? CAPPED.registerCap : null,
           }),
         ),

@@ -175,7 +175,7 @@ describe.skipIf(lacks('arrow'))('Arrow and the Rust library of Parquet', () => {
     ];
     const codecs = ['UNCOMPRESSED', 'SNAPPY', 'GZIP', 'BROTLI', 'ZSTD', 'LZ4', 'LZ4_RAW'];
     const written = new Set<string>();
-    // The layout of a page depends on the version. Each codec has each version, and they take turns at the encodings.
+    // The layout of a page depends on the version. Each codec is written in each version, and encodings take turns.
     for (const [at, [codec, version]] of codecs.flatMap((one) => [[one, 0] as const, [one, 1] as const]).entries()) {
       const [encoding, suits] = encodings[at % encodings.length];
       let builder = new wasm.WriterPropertiesBuilder()

@@ -28,7 +28,7 @@ const write = (name: string, text: string): void => writeFileSync(join(folder, n
 const execute = (program: string, args: readonly string[] = [], input = '', env = process.env): string =>
   execFileSync(program, args, { cwd: folder, stdio: 'pipe', encoding: 'utf8', input, env });
 const WARNINGS = ['-Werror', 'all-warnings'];
-/** Flags of nvcc for the most modest architecture. The host's compilers show the warnings of code for the host. */
+/** Flags of nvcc for the most modest architecture. Warnings about code for the host come from other compilers. */
 const CUBIN = ['-cubin', '-std=c++17', '-arch=sm_75', ...WARNINGS];
 
 describe.skipIf(lacks('g++'))('the header that chooses a launch', () => {
@@ -200,7 +200,7 @@ __global__ void LOCKSTEP_WALK_BOUNDS walk(const float* in, float* out, int n) {
   });
 });
 
-// These headers run on stand-ins, which have the used part of a library's interface and record the calls. Under nvcc,
+// These headers run on stand-ins, which have the needed part of a library's interface and record the calls. Under nvcc,
 // CUB itself is used. Kokkos itself is used if Debian's package is installed.
 describe.skipIf(lacks('g++'))('the headers for libraries', () => {
   const PROGRAMS = join(import.meta.dirname, '../data/libraries');

@@ -66,7 +66,7 @@ it.each([
   });
 });
 
-it('the pick is null for an empty list of designs', () =>
+it('there is no pick for an empty list of designs', () =>
   expect(pickDesign(axes, { timeMs: () => 1, gridBlocks: () => 1 }, [])).toBeUndefined());
 
 it('the designs that two spaces share have the same values, and are all designs of the later space but the added ones', () => {

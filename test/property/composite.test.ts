@@ -93,7 +93,7 @@ describe('the composite prediction', () => {
   it('is the mean depth for a single group, and scales with the rate', () => {
     forAll(anyDesign, real(0.01, 1), (design, factor) => {
       const alone = predict(design, { groupsPerBlock: 1, residentBlocks: 1, gridBlocks: 1 });
-      // The cells are means of the law, and are summed in another order.
+      // The prediction sums means over cells of the law, in another order than `meanDepth`.
       expect(alone).toBeNear(design.depth.meanDepth * design.cyclesPerIteration[1], 1e-9);
       const scaled = predict(design, { cyclesPerIteration: design.cyclesPerIteration.map((t) => t * factor) });
       expect(scaled).toBeNear(factor * predict(design), 1e-9);
@@ -103,7 +103,7 @@ describe('the composite prediction', () => {
   it('grows with the grid', () => {
     forAllOf(300)(anyDesign, real(1.02, 3), (design, factor) => {
       const more = Math.ceil(design.gridBlocks * factor);
-      // The pieces agree within about 2 % below one wave, and where the renewal process becomes stationary.
+      // The formulas for one wave, a few and many waves agree within about 2 % where one follows another.
       expect(predict(design, { gridBlocks: more })).toBeGreaterThan(0.97 * predict(design));
     });
   });
@@ -118,7 +118,7 @@ describe('the composite prediction', () => {
       expect(predict(design)).toBeBetween(0.98 * least, Infinity);
       const gridBlocks = Math.max(1, Math.round(waves * R * M));
       const cycles = predict(design, { gridBlocks });
-      // The launch contains whole blocks on every multiprocessor, or one wave.
+      // The launch contains one with equally many blocks on every multiprocessor, at most one wave.
       const contained = Math.min(R, Math.floor(gridBlocks / M)) * M;
       expect(cycles).toBeGreaterThanOrEqual(predict(design, { gridBlocks: contained }) * (1 - 1e-12));
       if (gridBlocks > R * M) return;

@@ -123,7 +123,7 @@ const figuresOf = (all: readonly number[]): Required<SummaryFigures> => {
 };
 const subset = fc.uniqueArray(fc.constantFrom('min', 'q1', 'median', 'q3', 'max', 'sd' as const));
 
-describe('a lawOf from figures', () => {
+describe('a law from figures', () => {
   it('has the figures of real lengths, whichever of them are given', () => {
     forAll(lengths, subset, (all, given) => {
       const known = figuresOf(all);
@@ -153,7 +153,7 @@ describe('a lawOf from figures', () => {
       const found = lawOf({ min, max, mean, sd });
       const shares = new Map<number, number>();
       for (const x of all) shares.set(x, (shares.get(x) ?? 0) + 1 / all.length);
-      // The lawOf satisfies the figures only within a tolerance, so its entropy may be slightly smaller.
+      // The law satisfies the figures only within a tolerance, so its entropy may be slightly smaller.
       expect(entropy(found.probability)).toBeGreaterThan(entropy([...shares.values()]) - 0.02);
     });
   });
@@ -171,7 +171,7 @@ describe('a lawOf from figures', () => {
     expect(skewnessOf(found)).toBeCloseTo(30, 0);
     expect(moments(found)).toMatchObject({ supportMin: 1, supportMax: 5852 });
     expect([quantile(found, 0.25), quantile(found, 0.5), quantile(found, 0.75)]).toEqual([2, 3, 14]);
-    // The range has millions of lengths, but the lawOf must have few enough lengths to compute with.
+    // The range has millions of lengths, but the law must have few enough lengths to compute with.
     const wide = lawOf({ min: 0, max: 50_000_000, mean: 7, sd: 4000 });
     expect(wide.support.length).toBeLessThanOrEqual(20_000);
     expect(moments(wide).standardDeviation / 4000).toBeCloseTo(1, 2);

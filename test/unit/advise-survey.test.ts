@@ -108,7 +108,7 @@ it('small maps of the landscape have no times for an axis without a valid design
   }
 });
 
-/** Says that the time is over, so the survey ends as soon as it has found a valid design. */
+/** Tells the survey that its time is over once a valid design is found. */
 const isOver = (isFound: boolean): boolean => isFound;
 
 it('a glance ends with the first valid design if its time has passed, and is exact if it has enough time', async () => {

@@ -43,7 +43,7 @@ describe('times of a round', () => {
   it('are the times between the records, including waiting', () => {
     const times = { startMs: 400, onceMs: 300, prepareMs: 52, launchMs: 15, slowestLaunchMs: 20 };
     expect(probeTimes(1000, records)).toEqual({ units: 1000, ...times });
-    // They are those of the device if all records come at once, and missing if no design ran.
+    // If all records come at once, the times are those that the device reports. If no design ran, there are none.
     const together = records.map(({ record }) => at(900, record));
     expect(probeTimes(1000, together)).toMatchObject({ launchMs: 13.5, slowestLaunchMs: 18 });
     expect(probeTimes(1000, [at(1, DEVICE), at(2, { type: 'failed', case: 'a', message: 'too large' })])).toBeNull();

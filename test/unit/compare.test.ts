@@ -175,7 +175,7 @@ it('two runs differ in the changed fields, and are equal to themselves', async (
   expect(diff.best.map(({ leftMs, rightMs }) => rightMs! >= leftMs!)).toEqual([true, true, true]);
   expect(diff.spearman).toBeLessThan(1);
   expect(await call('runs.diff', { leftId: runId, rightId: runId })).toMatchObject({ fields: [], spearman: 1 });
-  // They have no ranking if there is a single design, and cannot be compared if their spaces differ.
+  // A single design has no rank correlation (NaN). Runs with different spaces are not compared (null).
   const one = await bench.run(ONE_DESIGN);
   expect((await call('runs.diff', { leftId: one, rightId: one })).spearman).toBeNaN();
   expect((await call('runs.diff', { leftId: one, rightId: runId })).spearman).toBeNull();

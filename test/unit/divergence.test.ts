@@ -71,7 +71,7 @@ describe('costs', () => {
   });
 });
 
-it('timings count the carrier of a divergent branch once, and spill from 15 divergent lanes on in the double loop', () => {
+it('timings count the instruction of a divergent branch once, and spill from 15 divergent lanes on in the double loop', () => {
   const costs = STACK_COSTS.kepler;
   expect(runCycles(runLoops('single', 5), costs, 10)).toBe(runCycles(runLoops('single', 0), costs, 10) + 5 * 32);
   // The stack of the double loop is one deeper.

@@ -39,8 +39,8 @@ it('the reader keeps times unchanged, and leaves out what was not measured', asy
 });
 
 it('the reader computes cells from the slices column of the ginkgo data', async () => {
-  // Two slices with rows of 12 and 9 entries have 64 · 21 = 1,344 cells. The file has a twelfth of this, or the cells
-  // and the arrays that describe the slices, here 5 entries of 8 bytes, which are 3 units of 12 bytes.
+  // Two slices with rows of up to 12 and 9 entries have 64 · 21 = 1,344 cells. The file has a twelfth of this (112), or
+  // adds the arrays that describe the slices: 5 entries of 8 bytes, counted as 3 cells of 12 bytes (1,347).
   const row = (name: string, cells: number) => `${name},100,100,600,6,6,6,6,12,6,1,0,${cells},1,1\n`;
   const cellsOf = async (...rows: string[]) =>
     unwrap(await read(`${HEADER}\n${rows.join('')}`)).matrices.map(({ slicedCells }) => slicedCells);

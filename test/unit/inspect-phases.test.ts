@@ -30,8 +30,8 @@ describe('FP32 instructions that read three registers', () => {
   });
 
   it('are those that find no operand of the instruction before', () => {
-    // The kernel has 16 FP32 instructions with three operands. In PTX, one counts if it follows one of its own chain,
-    // or none. In machine code, it counts if the instruction before it has no reuse mark.
+    // The kernel has 16 FP32 instructions with three operands. In PTX, they count if the one before is of their own
+    // chain, or if there is none before. In machine code, they count if the one before has no reuse mark.
     const counted = [{ ptx: LOOPS }, { sass: SASS }].map((texts) => inspectKernel('file', texts, { entry: 'ilp1' }));
     expect(counted.map((one) => stepOf(unwrap(one)).threeRegisters)).toEqual([5, 2]);
   });

@@ -357,7 +357,7 @@ describe('set-up', () => {
     expect(said({})).toMatch(/^About 18\.0\s?s, estimated from run 12\.$/);
     expect(said({ repeats: 33 })).toMatch(/^About 36\.0\s?s/);
     const part = { units: 10, ofUnits: 100, designsLeftOut: 0 };
-    // Another sweep has another number of units, and a part of the units is not all of them.
+    // Another target, another sweep (with other units), and a part of the units are of another kind.
     for (const other of [said({ target: 'cpu' }), said({}, {}, 2), said({}, { part })])
       expect(other).toMatch(/^A short probe finds how many designs, repeats and units fit into 2\s?min\.$/);
     expect(durationText({ ...SETUP, suite: 'probes' }, null, null, null)).toMatch(/stopped after 60\s?s/);

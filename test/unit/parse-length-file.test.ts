@@ -85,7 +85,7 @@ describe('files of lengths, recognised by their content', () => {
     expect(await lengthsOf(parquet({ src: [4, 0, 0, 1, 0], dst: [1, 1, 4, 0, 5] }))).toEqual(expected);
     // An undirected edge counts for both of its ends. A loop counts once.
     expect(await lengthsOf(encode(`# Undirected graph\n# Nodes: 4 Edges: 6\n${edges}5 5\n`))).toEqual([4, 3, 2, 2]);
-    // A list of each edge from both ends counts a line once. If one reverse is missing, it is no such list.
+    // If each edge is listed from both ends, a line counts once. If one reverse is missing, lines count for both ends.
     const snap = (lines: string) => read(encode(`# Undirected graph\n# Nodes: 3 Edges: 4\n${lines}`));
     const both = await snap('0 1\n1 0\n1 2\n2 1\n2 2\n');
     expect([[...both.lengths!], both.note]).toEqual([[1, 2, 2], expect.stringMatching(/ from both ends, .* only\.$/)]);

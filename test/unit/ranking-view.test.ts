@@ -245,7 +245,7 @@ describe('parts of a time', () => {
   it.each([
     [0.00512, 0.0531, 1775, '0.5 % in the median, 5.3 % at the 95th percentile (1,775 designs)'],
     [0.0004, 0.0006, 20, 'less than 0.1 % in the median, 0.1 % at the 95th percentile (20 designs)'],
-    // Both figures are the same.
+    // Both figures are written alike, so only one is shown.
     [0, 0, 206, 'less than 0.1 % (206 designs)'],
   ])('have a regime with its accuracy: %f, %f of %i designs', (median, p95, designs, said) => {
     const text = breakdown.regimeText({ label: 'A few waves', accuracy: { median, p95, designs } });

@@ -34,7 +34,7 @@ it('ticks of a logarithmic axis are inside and ascending, at most as many as req
       if (i > 0) expect(Math.log(tick / found[i - 1]) / Math.log(span)).toBeGreaterThanOrEqual(0.05 - 1e-9);
     });
   });
-  // Without a range, there are none.
+  // Without a range, there are no ticks.
   expect([ticks.logTicks(NaN, 1, {}), ticks.logTicks(2, 1, {})]).toEqual([[], []]);
 });
 

@@ -207,7 +207,7 @@ describe('the token of a database', () => {
     expect(await keptToken(a)).toBe(token);
     expect(await keptToken(b)).not.toBe(token);
     if (process.platform !== 'win32') expect(statSync(`${a}.token`).mode & 0o777).toBe(0o600);
-    // If it cannot be saved, it is new at every start.
+    // If the token cannot be saved, it is new at every start.
     const nowhere = join(folder, 'missing', 'd.db');
     expect(await keptToken(nowhere)).toMatch(TOKEN_PATTERN);
     expect(await keptToken(nowhere)).not.toBe(await keptToken(nowhere));

@@ -207,6 +207,6 @@ it('bandwidth by cores equals the measured points, is linear between them, and d
   const found = unwrap(measured([4, 40], [1, 14], [1, 15], [1, 16], [2, 30], [8, 41]));
   expect([...found.curve]).toEqual([0, 15, 30, 35, 40, 40.25, 40.5, 40.75, 41]);
   expect(found).toMatchObject({ memory: { singleCoreBandwidthGbS: 15, fullBandwidthGbS: 41 }, saturatingCores: 3 });
-  // It needs a bandwidth of one core alone, and valid bandwidths.
+  // The fit needs a bandwidth of one core alone, and valid bandwidths.
   for (const refused of [measured(), measured([2, 3]), measured([1, 0])]) expect(refused).toMatchObject({ ok: false });
 });

@@ -272,7 +272,7 @@ describe('the number of fetches of a group', () => {
     }
     const group = depthOf('group').fetches!;
     expect([group.fetchers, group.additions, group.events]).toEqual([1, 15, expect.closeTo(15, 9)]);
-    // There is none after the start if every lane has one unit, or one chunk.
+    // After the start, nothing is fetched if every lane has one unit, or one chunk.
     for (const { fetches } of [depthOf(1, 1), depthOf(16)])
       expect(fetches).toMatchObject({ iterations: 0, events: 0, additions: 0 });
   });

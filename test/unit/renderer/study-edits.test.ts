@@ -48,7 +48,7 @@ describe('implementations in the editor', () => {
     const assumed = kernelAt(edit.withAssumed(given, 'registersPerThread', 1), 1);
     expect(assumed.registersPerThread).toBe(KERNEL_INPUTS.registersPerThread.assumed);
     expect(kernelOrigin(assumed, 'registersPerThread')).toBe('assumed');
-    // A stated origin makes the study's value their own.
+    // An implementation whose origin is stated gets its own copy of the study's value.
     const measured = edit.withOrigin(two, 'instructionsPerIteration', 'measured', 1);
     expect(measured.implementations![1].kernel.instructionsPerIteration).toBe(study.kernel.instructionsPerIteration);
     const origins = [0, 1].map((at) => kernelOrigin(kernelAt(measured, at), 'instructionsPerIteration'));
