@@ -61,7 +61,7 @@ export function matrixPowerRows(cases: readonly MeasuredCase[], laws: Readonly<R
     const measuredMean = valueOf(each, 'meanLoss');
     const measuredAggregate = valueOf(each, 'aggregateLoss');
     if (measuredMean === null && measuredAggregate === null) return [];
-    // A row has two cases: units in lockstep, and units in separate groups.
+    // A row comes from two cases: units in lockstep, and units in separate groups. The first with losses counts.
     const key = `${parameters.lengths} ${parameters.unitsPerGroup} ${parameters.synchronised}`;
     if (seen.has(key)) return [];
     seen.add(key);

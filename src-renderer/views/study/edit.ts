@@ -119,7 +119,7 @@ function usualValue(study: Study, field: KernelNumber, at: KernelPlace): Phase |
   // Without a value, the longest chain of the study's kernel is an assumed share of its instructions.
   return at === null ? undefined : assumedChain(study, kernelAt(study, at));
 }
-/** Sets arrays, not bytes per iteration. If none is left, the bytes of one element of each old array are assumed. */
+/** Sets arrays in place of bytes per iteration. If none is left, bytes are assumed: an element of each old array. */
 export function withAccesses(study: Study, accesses: readonly MemoryAccess[], at: KernelPlace = null): Study {
   const own = ownKernel(study, at);
   const { accesses: _list, bytesPerIteration: _one, ...origins } = own.origins ?? {};
