@@ -1,7 +1,7 @@
--- Version 3: `runs` alone has all that a list of runs shows.
+-- Version 3: what a list of runs shows of every run is in `runs` alone.
 
--- The sweep whose designs a run simulates or measures; NULL for other runs. It is no reference, so the results stay when
--- the sweep is removed.
+-- The sweep whose designs a run simulates or measures; NULL of one that measures something else. No reference: what was found
+-- stays when the sweep is removed.
 ALTER TABLE runs ADD COLUMN source_run_id INTEGER;
 UPDATE runs
 SET
@@ -11,7 +11,7 @@ SET
 WHERE
   kind <> 'sweep';
 
--- Simulated designs count as valid designs, as measured ones do.
+-- Designs that are simulated count as those that are predicted and measured do.
 UPDATE runs
 SET
   valid_count = (SELECT count(*) FROM simulations WHERE run_id = runs.id)
