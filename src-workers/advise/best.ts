@@ -11,7 +11,7 @@ import { pickColumns, copyColumns } from './survey.ts';
 
 /**
  * Branch and bound (Land & Doig 1960). A branch is a part of the space, or a family: designs that differ only in their
- * launch. It is skipped if its shortest possible time (`bound.ts`) exceeds the limit of the designs to keep.
+ * launch. A branch is skipped if its shortest possible time (`bound.ts`) exceeds the time up to which designs are kept.
  */
 
 export interface DesignRange {
@@ -33,7 +33,7 @@ interface Kept {
   add(design: number): void;
 }
 
-/** The limit is updated when this share of the wanted designs was merged. More frequent updates save no time. */
+/** `limitMs` is lowered whenever this share of the wanted designs was merged. Lowering it more often saves no time. */
 const MERGED_FRACTION = 0.05;
 
 const MIN_KEPT = 256;
@@ -128,7 +128,7 @@ export function keepPick(axes: SpaceAxes, limitMs: number): Kept & { picked(): P
   };
 }
 
-/** Each part has whole small law families (all launches, block sizes and register caps), or launches of large ones. */
+/** A part has whole law families (all launches, block sizes and register caps) or, if these are large, launches. */
 export interface SpaceParts {
   readonly count: number;
   at(part: number): DesignRange;
@@ -173,7 +173,7 @@ function* lawFamilies(counts: readonly number[], { first, count }: DesignRange):
 
 /**
  * Computes the shortest time that any design of each part can have, ms; Infinity if none can run.
- * @param parts in the order of the space; parts of one law family have the same block sizes and caps
+ * @param parts in the order of the space; parts of one law family share their shortest time
  */
 export function shortestOfParts(predictor: Predictor, parts: readonly DesignRange[]): Float64Array {
   const perFamily = productOf(predictor.counts.slice(AXIS.launch));
@@ -232,7 +232,7 @@ export function searchPart(predictor: Predictor, part: DesignRange, kept: Kept):
           positions[AXIS.registerCap] = cap;
           examine(predictor, positions, candidate);
           if (candidate.invalid !== 0) continue;
-          // All grids of a fetching design that are larger than the device have the same bound, so one is enough.
+          // All grids of a fetching design that are larger than the device have the same bound, which is computed once.
           const isFetching = candidate.balancing.kind === 'dynamic-fetch';
           if (!isFetching || candidate.workingBlocks !== working[cap]) {
             bound[cap] = closestBound(candidate);

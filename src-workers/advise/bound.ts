@@ -26,12 +26,12 @@ import { expectLeastMs, remember, type Memory } from './earlier.ts';
 const SLACK = 0.005;
 /** Slack of a single loop over sorted units, because only a sample of them is counted. Enough in 480 random studies. */
 const SORTED_SLACK = 0.015;
-/** Slack of a family: its pace is rounded differently from the paces of its launches. */
+/** Slack of a family, whose designs differ only in their launch: its `Pace` is rounded differently from theirs. */
 const FAMILY_SLACK = 0.04;
 const MOVING_FAMILY_SLACK = 0.12;
 /**
- * Slack of a single loop that moves data; the second value is for units in a given order. The pace uses a mean round,
- * which may lose more than the launch does.
+ * Slack of a single loop that moves data; the second value is for units in a given order. The pace uses a `MeanRound`,
+ * in which lanes may wait longer than in the launch.
  */
 const MOVING_SLACK = 0.04;
 const MOVING_IN_ORDER_SLACK = 0.12;
@@ -95,7 +95,7 @@ export function shortestOfFamily(predictor: Predictor, positions: Int32Array, ca
   examineFamily(predictor, positions, candidate);
   if (candidate.invalid !== 0) return Infinity;
   if (!isOneLaunch(candidate)) return 0;
-  // In a single loop over ordered units, short units may balance long ones, so lanes may lose less than a mean round.
+  // No bound is known for a single loop that moves data in a given order: lanes may wait less than a `MeanRound` says.
   const isMoving = isOneLoop(candidate) && getPace(candidate).transferCycles > 0;
   if (isMoving && getGivenOrder(candidate.predictor.plan) !== null) return 0;
   return launchesMs(candidate, familyCycles);
@@ -160,13 +160,13 @@ interface Promising {
   readonly unreached: number;
 }
 
-/** Makes the bounds of a list of designs, from the cheapest to the closest. */
+/** Computes bounds of listed designs: first the cheapest, then a closer one at each `comeCloser`. */
 function makeClosingBounds(predictor: Predictor, designs: Uint32Array, memory: Memory | undefined) {
   const { invalidReason, ofFamily, shortest, withLoss } = boundsOf(predictor);
   const proven = new Float64Array(designs.length);
   const bound = new Float64Array(designs.length);
   const taken = new Uint8Array(designs.length);
-  /** Designs whose last bound is a time that is expected from the earlier prediction. */
+  /** Positions of designs whose last bound is the least time expected after the earlier prediction. */
   const expected: number[] = [];
   let isCompared = false;
   const prove = (ofDesign: (design: number) => number) => (at: number) =>
@@ -195,7 +195,7 @@ function makeClosingBounds(predictor: Predictor, designs: Uint32Array, memory: M
       remember(memory, designs[at], timeMs, proven[at]);
       isCompared ||= bound[at] > proven[at];
     },
-    /** Lists excluded designs to predict after all: times were below expectations, or none was compared with them. */
+    /** Lists designs that lowered expectations no longer exclude or, if none was tested yet, the most promising one. */
     listReopened(limitMs: number, isExcluded: (at: number) => boolean): readonly number[] {
       const excluded = expected.filter((at) => isExcluded(at) && proven[at] <= limitMs);
       if (excluded.length === 0) return [];
@@ -207,8 +207,8 @@ function makeClosingBounds(predictor: Predictor, designs: Uint32Array, memory: M
 
 /**
  * Predicts the designs of a list that can be within `fraction` of its fastest, one entry per design. Every other design
- * gets the time NaN, and its reason if it is invalid. The search is best first (Hart, Nilsson & Raphael 1968). Later
- * the fastest time hardly improves, so the other designs follow in the order in which neighbours share the most laws.
+ * gets the time NaN, and its reason if it is invalid. The search is best first (Hart, Nilsson & Raphael 1968). After
+ * `BEST_FIRST` designs, the fastest time hardly improves, so the rest follow in an order that shares laws.
  */
 export function predictPromising(
   predictor: Predictor,
@@ -268,7 +268,7 @@ export function predictPromising(
   return { columns, unreached: unreached + open.length };
 }
 
-/** Returns a function that numbers designs by block size, launch and register cap, so that equal laws are together. */
+/** Makes a function that numbers designs by block size, launch and register cap, so that equal laws are neighbours. */
 function neighbourly(counts: readonly number[]): (design: number) => number {
   const [launches, caps, blocks] = [counts[AXIS.launch], counts[AXIS.registerCap], counts[AXIS.blockThreads]];
   return (design) => {

@@ -20,7 +20,7 @@ export interface InputChange {
   readonly value: number;
 }
 
-/** Only changed units need caches of their own, because the keys of cached laws have all inputs except the units. */
+/** Only changes of the units or lengths need caches of their own: the keys of cached laws have all other inputs. */
 export function changesLengths({ input }: InputChange): boolean {
   return kernelInput(input) === null;
 }
@@ -61,7 +61,7 @@ export function changedPlan(plan: SweepPlan, { input, value }: InputChange): Swe
   }
 }
 
-/** Moves lengths `factor` times as far from the mean. Negative lengths become 0; scaling keeps the mean. */
+/** Moves lengths `factor` times as far from the mean. Negative lengths become 0; scaling then restores the mean. */
 export function stretchedLaw(law: LengthLaw, factor: number, mean: number): LengthLaw {
   const moved = law.support.map((length) => Math.max(0, mean + (length - mean) * factor));
   let sum = 0;

@@ -40,7 +40,7 @@ export function coarseDesigns(axes: SpaceAxes): Uint32Array {
   return Uint32Array.from(designs);
 }
 
-/** Returns the positions of the middle values of `count` equal parts of an ascending range. */
+/** Cuts the range of ascending values into `count` equal parts, and returns the positions nearest to their middles. */
 export function spread(values: readonly number[], count: number): readonly number[] {
   if (values.length <= count) return values.map((_, at) => at);
   const first = values[0];

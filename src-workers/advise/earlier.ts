@@ -33,7 +33,7 @@ export function createMemory(designs: number, earlier: KnownTimes | null): Memor
   return { earlier, lowest, own: { timeMs: times(), boundMs: times() } };
 }
 
-/** The excess over the bound shrinks if the bound shrinks, but never grows. */
+/** Assumes that the part of a time above its bound shrinks in proportion to the bound, but never grows. */
 function expectMs({ earlier }: Memory, design: number, boundMs: number): number {
   // On a CPU, all bounds are 0.
   if (!earlier?.timeMs[design] || !earlier.boundMs[design]) return 0;
@@ -57,7 +57,7 @@ export function remember(memory: Memory, design: number, timeMs: number, boundMs
   if (expectedMs > 0) lowest[0] = Math.min(lowest[0], timeMs / expectedMs);
 }
 
-/** Says whether later predictions should use the memory of this one instead of the earlier one. */
+/** Says whether later predictions should use this memory instead of the earlier one. */
 export function isComplete({ own, earlier }: Memory): boolean {
   const known = ({ timeMs }: KnownTimes): number => timeMs.reduce((count, ms) => count + Number(ms > 0), 0);
   return known(own) > (earlier ? known(earlier) / 2 : 0);

@@ -3,7 +3,7 @@ import type { coarseAxes } from './coarse.ts';
 
 const MAX_LINES = 32;
 
-/** Small maps of one device, one for each value of threads per unit, in the order of the axis. */
+/** The thumbnail maps of one device: one for each value of threads per unit, in the order of the axis. */
 export interface BestMaps {
   /** Rows are launches, or groups of neighbouring launches. Columns are block sizes, or groups of them. */
   readonly rows: number;

@@ -11,7 +11,7 @@ import { AXIS, axisCounts, type AxisName, type SpaceAxes, axisStrides } from '..
 export const PICK_RULE =
   'Picks the simplest design within 1.5 % of the fastest. It prefers, in this order: no register cap, no balancing, nested loops, the fewest threads per unit, blocks of one row, and blocks of 128 or 256 threads (then other powers of two, then multiples of 64). Among equally simple designs, it picks the fastest.';
 export const CORES_RULE =
-  'Picks the simplest design within 1.5 % of the fastest. It prefers even rows (as many rows for each core), then the fewest cores. Among equally simple designs, it picks the fastest.';
+  'Picks the simplest design within 1.5 % of the fastest. It prefers even rows (equally many for each core), then the fewest cores. Among equally simple designs, it picks the fastest.';
 
 export function blockOddity(blockThreads: number): number {
   if (blockThreads === 128 || blockThreads === 256) return 0;

@@ -15,7 +15,7 @@ const smallest = (distances: readonly number[]): number => distances.indexOf(Mat
  * Finds the design that one would write first on a device (`plainText`); `null` if none is valid. On a GPU, its blocks
  * cover all units or, if the space has no such launch, fill the device about once.
  * @param device position on the device axis
- * @param waves returns the waves of blocks of a design; NaN if it is invalid
+ * @param waves returns how many times a design's blocks fill the device; NaN if the design is invalid
  */
 export function plainDesign(axes: SpaceAxes, device: number, waves: (design: number) => number): number | null {
   const counts = axisCounts(axes);

@@ -17,7 +17,7 @@ export function makeGroupFinder(counts: readonly number[]): (design: number) => 
   return (design) => Math.floor(design / perGroup);
 }
 
-/** Returns the fastest design of each group, fastest first: at most `MAX_GROUPS`, none `HOPELESS`. */
+/** Returns the fastest design of each group, fastest first: at most `MAX_GROUPS`, and none beyond `HOPELESS`. */
 export function bestOfGroups(axes: SpaceAxes, designs: Uint32Array, timeMs: Float64Array): readonly number[] {
   const group = makeGroupFinder(axisCounts(axes));
   const best = new Map<number, number>();

@@ -13,7 +13,7 @@ export interface InputTrial {
   readonly picked: readonly number[];
   /** The range in which the recommended design stays tied; an end is null if it is beyond the tried values. */
   readonly holds: readonly [number | null, number | null];
-  /** The design picked just outside `holds`, and the largest saved fraction of the recommended time on that side. */
+  /** The design picked just outside `holds`, and the largest fraction of time that any design saves on that side. */
   readonly below: TakenOver | null;
   readonly above: TakenOver | null;
 }
@@ -38,7 +38,7 @@ export interface TrialOptions {
 
 export const CANDIDATES_PER_VALUE = 12;
 const BISECTIONS = 9;
-/** The search for an end of a range runs at most this often. It is repeated if the space has a better design there. */
+/** Maximum number of searches for an end of a range. Another one runs if the whole space has a better design there. */
 const ROUNDS = 6;
 
 export interface Best {

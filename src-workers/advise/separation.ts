@@ -3,8 +3,8 @@ import { mersenneTwister, standardNormal } from '../numeric/random.ts';
 import type { TieTable } from '../sweep/ties.ts';
 
 /**
- * Draws errors of predictions so that pairs of designs differ as they did in measurements. This depends on the
- * properties in which they differ (`sweep/ties.ts`). Common parts have common draws.
+ * Draws errors of predicted times, so that the errors of two designs differ as much as in measurements. How much
+ * depends on the properties in which the designs differ (`sweep/ties.ts`).
  */
 
 /** Parts of a design's error. Designs with the same text share a part. `widths` are standard deviations in ln(time). */
@@ -24,7 +24,7 @@ export interface ErrorPlace {
 
 /**
  * Lists the parts of each design's error: for its place (`TiePlace`), for its block size, and for the design alone.
- * @param fractions a table over pairs of places (`TieTable`): four of five measured pairs have at most this error
+ * @param fractions for each pair of places (`TieTable`), the error that four of five measured pairs do not exceed
  */
 export function errorParts(
   designs: readonly ErrorPlace[],
@@ -91,13 +91,13 @@ export function notToldApart(samples: readonly Float64Array[], chosen: number): 
 
 export interface Measuring {
   readonly designs: readonly number[];
-  /** Mean of ln(best measured time / best time of all). */
+  /** Mean of ln(best time of the measured designs / best time of all designs). */
   readonly regret: number;
 }
 
 /**
- * Finds a few designs of which the best is expected to be near the best of all. Each further design is the one that
- * gains the most after those before it. Measurements count as exact.
+ * Finds a few designs of which the best is expected to be near the best of all. Each next design is the one that adds
+ * the most to those before it. Measurements count as exact.
  */
 export function designsToMeasure(
   samples: readonly Float64Array[],

@@ -15,7 +15,7 @@ export interface Survey {
   /** Number of designs that were predicted, excluded by their bounds, or found invalid. */
   readonly predicted: number;
   readonly invalid: number;
-  /** Designs with the same time as the part's fastest (`AGREEMENT_FRACTION`). */
+  /** Designs at most `AGREEMENT_FRACTION` slower than the part's fastest. */
   readonly designs: Uint32Array;
   readonly columns: PredictionColumns;
   /** Designs that can be tied with the fastest design of the space, and their times. */
@@ -41,7 +41,7 @@ function predictDesigns(predictor: Predictor, designs: Uint32Array): PredictionC
   return columns;
 }
 
-/** Returns NaN if the design is invalid. */
+/** Counts how many times a design's blocks fill the device; NaN if the design is invalid. */
 export function countWaves(predictor: Predictor, design: number): number {
   const { invalid, device, gridBlocks, shape } = examineDesign(predictor, design).candidate;
   return invalid === 0 ? wavesOn(device, gridBlocks, shape.residentBlocks) : NaN;
@@ -60,7 +60,7 @@ export function surveyDesigns(predictor: Predictor, part: DesignPart, ties: TieT
 
 /**
  * Finds only designs within `AGREEMENT_FRACTION` of the part's fastest and `bestMs`. Most others are not predicted, so
- * ties and cells stay unknown.
+ * `tied` and `cells` stay empty.
  */
 export function surveyFastest(predictor: Predictor, part: DesignPart, options: SearchOptions = {}): Survey {
   const designs =

@@ -20,7 +20,7 @@ export interface DesignRegret {
 /**
  * Computes the regret of each design over draws that all designs share; null for a design that cannot run in some draw.
  * @param timeMs for each draw, a time for each design
- * @param competing number of leading designs that may be the best of a draw
+ * @param competing number of designs, from the first, among which the best of a draw is sought
  */
 export function computeRegrets(
   timeMs: readonly Float64Array[],

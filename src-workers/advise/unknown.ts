@@ -12,7 +12,7 @@ import { mersenneTwister, shuffle } from '../numeric/random.ts';
 import { sortedQuantile } from '../numeric/statistics.ts';
 import type { SweepPlan } from '../predict/plan.ts';
 
-/** Quantiles at equal steps of probability, ascending. */
+/** Quantiles from 5 to 95 % at equal steps of probability, ascending. */
 export type Quantiles = readonly number[];
 
 /** Laws by path in a study, such as `kernel.unit` or `device.achievedBandwidthFraction`. */
@@ -22,7 +22,7 @@ export type Laws = Readonly<Record<string, Quantiles>>;
 export interface UnknownField {
   readonly field: KernelField;
   readonly of: number;
-  /** Whether the study states a value, which is uncertain too. Values are then drawn around it. */
+  /** Whether the study states a value. It is uncertain too, so values are drawn around it. */
   readonly stated: boolean;
 }
 
@@ -123,7 +123,7 @@ export function drawnKernel(
       const chain = stated ? chainInstructions * aboutStated(value, middle) : instructionsPerIteration * value;
       drawn = { ...drawn, chainInstructions: Math.min(chain, instructionsPerIteration) };
     } else if (field === 'sharing') {
-      // `value` is the fraction of kernels that deal iterations. This kernel does if its rank is below it.
+      // `value` is the fraction of kernels that deal iterations. This kernel deals if the draw's rank is lower.
       drawn = { ...drawn, sharing: rank < value ? 'deal' : 'split' };
     } else {
       const name = field as Exclude<KernelNumber, 'chainInstructions'>;
@@ -174,7 +174,7 @@ function drawnAccess(access: MemoryAccess, laws: Laws, rank: number): MemoryAcce
   return isOpen ? { ...access, missFraction: sortedQuantile(gatherLaw([access], laws), rank) } : access;
 }
 
-/** Returns the law of the gathers that miss. It is wider if the size of an array that they read is unknown. */
+/** Returns the law of the fraction of gathers that miss, which is wider if the size of a gathered array is unknown. */
 export function gatherLaw(accesses: readonly MemoryAccess[], laws: Laws): Quantiles {
   const isUnsized = accesses.some(
     ({ pattern, missFraction, footprintBytes }) =>
