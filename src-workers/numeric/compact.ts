@@ -9,7 +9,7 @@ export function compactNumbers(values: CompactNumbers): CompactNumbers {
   return most < 2 ** 32 && !(values instanceof Uint32Array) ? new Uint32Array(values) : values;
 }
 
-/** Infinite if a value is no whole number below 2³². In a function of its own, V8 keeps the loop optimised. */
+/** Returns Infinity if a value is no whole number below 2³². A function of its own, so that V8 optimises the loop. */
 function findLargestWhole(values: CompactNumbers): number {
   let most = 0;
   for (let at = 0; at < values.length; at++) {
@@ -20,7 +20,7 @@ function findLargestWhole(values: CompactNumbers): number {
   return most;
 }
 
-/** Returns the result of `compactNumbers` for values that will be overwritten. */
+/** Like `compactNumbers`, but always a copy, for callers that overwrite `values` later. */
 export function copyCompactly(values: CompactNumbers): CompactNumbers {
   const compact = compactNumbers(values);
   return compact === values ? values.slice() : compact;

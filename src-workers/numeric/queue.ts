@@ -1,4 +1,4 @@
-/** Small integers ordered by `key[i]`, then by i. In the queue, a key may change only before `settle`. */
+/** Small integers i, ordered by `key[i]`, then by i. Of the queue's keys, only the first may grow, before `settle`. */
 export interface IndexedQueue {
   push(index: number): void;
   pop(): number;

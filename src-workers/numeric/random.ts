@@ -51,7 +51,7 @@ export function lengthSampler({ support, probability }: LengthLaw): (uniform: Un
   return (uniform) => support[draw(uniform)];
 }
 
-/** Spreads samples quickly; not for simulations. Source: Numerical Recipes' quick generator, modulo 2³². */
+/** Spreads samples; too poor for simulations. Source: Numerical Recipes' quick generator, modulo 2³². */
 export function quickGenerator(seed: number): UniformSource {
   let state = seed + 1;
   return () => {

@@ -1,4 +1,4 @@
-/** Makes a function that returns zeros in memory that it reuses: new large arrays would leave gaps. */
+/** Makes a function that returns zeros in memory that it reuses: many large arrays would fragment the memory. */
 export function createScratch(): (length: number) => Float64Array {
   let memory = new Float64Array(0);
   return (length) => {

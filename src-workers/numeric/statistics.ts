@@ -41,7 +41,7 @@ export function spearman(a: Float64Array, b: Float64Array): number {
 }
 
 export interface PairCounts {
-  /** Pairs in the same order in both columns, minus pairs in opposite order. */
+  /** Pairs in the same order in a and b, minus pairs in opposite order. */
   readonly score: number;
   readonly pairs: number;
   readonly tiedA: number;

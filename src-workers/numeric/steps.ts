@@ -1,4 +1,4 @@
-/** A task shows its steps to the thread that waits for it. It is stopped only between them, to keep caches valid. */
+/** A task shows how many steps it has done. It can be stopped only between two steps, so that its caches stay valid. */
 
 /** Cells of a thread: its number of steps, and whether its task must stop. */
 const CELLS = 2;

@@ -43,7 +43,7 @@ export function niceBounds(low: number, high: number): Bounds {
 const FACTORS = [[1, 1.5, 2, 3, 4, 5, 6, 8], [1, 2, 3, 5], [1, 2, 5], [1, 3], [1]] as const;
 
 interface LogTickLimits {
-  /** If even the powers of ten exceed the maximum, there are no ticks. */
+  /** Maximum number of ticks. If there are more powers of ten, there are no ticks at all. */
   readonly max?: number;
   /** Minimum distance between neighbours, as a fraction of the axis. */
   readonly apartFraction?: number;
@@ -81,7 +81,7 @@ export function spreadLabels(at: readonly number[], gap: number): readonly numbe
   const order = at.map((_, i) => i).filter((i) => !Number.isNaN(at[i]));
   order.sort((a, b) => at[a] - at[b]);
   let moved = true;
-  // Both neighbours move by equal parts, so that a pair stays centred on its lines.
+  // Both neighbours move by equal parts, so that a pair of labels stays centred on its two lines.
   for (let round = 0; moved && round < 50; round += 1) {
     moved = false;
     for (let k = 1; k < order.length; k += 1) {
