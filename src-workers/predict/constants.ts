@@ -4,13 +4,13 @@
  * sample. A finer resolution changes a prediction by less than the model's own error.
  */
 
-/** A tail with this probability no longer matters, even for the longest life of a million blocks. */
+/** A tail with this probability no longer matters, even for the longest-lived of a million blocks. */
 export const NEGLIGIBLE_LIFE = 1e-9;
-/** Number of edges at quantiles of the depths of groups, in the laws of sampled blocks and of sorted windows. */
+/** Steps of a law at quantiles of the depths of groups, for sampled blocks and sorted windows. */
 export const GROUP_EDGES = 24;
-/** Maximum number of atoms of a law. More atoms change a mean depth by less than 0.1 %. */
+/** Maximum number of values of a law. More values change a mean depth by less than 0.1 %. */
 export const MAX_POINTS = 512;
-/** Maximum number of rounds of independent lanes that are followed. Each later one adds as many starts as the last. */
+/** Rounds (one unit per lane) whose starts are followed. Each later round adds as many starts as the last of these. */
 export const FOLLOWED_ROUNDS = 32;
 /** A larger window counts as a full sort: its loss is below 1.001 for any group that fits a device. */
 export const LARGEST_WINDOW_UNITS = 2 ** 20;
@@ -25,10 +25,10 @@ export const LAUNCH_FLOOR_MS = 0.0025;
 export const TASK_BYTES = 16 * 2 ** 20;
 export const LAUNCH_BYTES = 2 ** 10;
 export const PACE_BYTES = 768;
-/** Upper bound of the size of a round's cost, bytes. It includes the tables of cycles, which most costs never make. */
+/** Upper bound of the size of a `RoundCost`, bytes. It includes the cycle tables, which most of them never make. */
 export const ROUND_COST_BYTES = 2048;
 export const ORDER_BYTES = 2 ** 10;
 /** Time to order units again and to compute the launches of this order, ms. Only the magnitude matters. */
 export const ORDER_MS = 50;
-/** Maximum number of entries in the ordered lengths of a CPU. Partitions read all of them for every number of cores. */
+/** Maximum number of lengths in a CPU's list. Each partition over cores reads the whole list. */
 export const MAX_ENTRIES = 2 ** 20;

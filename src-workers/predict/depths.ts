@@ -66,7 +66,7 @@ export function computeDepths(candidate: GpuCandidate): DepthOfDesign {
   }
   if (hasGivenShares(candidate)) {
     const means = getDealtLaunch(candidate).means!;
-    // The mean counts blocks without work, which do not search.
+    // `meanDepth` counts blocks without work, which do not search for a share.
     const workingDepth = means.meanDepth * (gridBlocks / candidate.workingBlocks);
     const searchShare = getPace(candidate).overheadIterations / workingDepth;
     return { ...OF_ONE_KIND, means, scale: 1, laws: null, timeScale: 1, searchShare };
@@ -83,7 +83,7 @@ export function computeDepths(candidate: GpuCandidate): DepthOfDesign {
       return one(tabulateRounds(meanUnits));
     case 'window-sort':
     case 'full-sort':
-      // One round of sorted units has the losses of all rounds. The time is computed from the units themselves.
+      // A law of one unit per slot has the losses of any number of sorted units, but does not give their time.
       return { ...one({ units: 1, scale: meanUnits, key: 1 }), timeScale: 1 };
     case 'nonzero-split':
     case 'merge-path':

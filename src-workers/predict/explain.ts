@@ -161,7 +161,7 @@ function explainLaunch(candidate: GpuCandidate): Breakdown {
   };
 }
 
-/** `ofDraws` assumes independent draws. Similar neighbours end together more often and lose less. */
+/** `ofDraws` are the iterations for independent draws. Similar neighbours end together more often and lose less. */
 function roundIterations(candidate: GpuCandidate, { aggregateLoss }: TimedOnGpu, ofDraws: number): number {
   const isDealt = isInGivenOrder(candidate) && keepsOrder(candidate.balancing);
   return isDealt && isOneLoop(candidate) ? candidate.predictor.meanLength * aggregateLoss : ofDraws;

@@ -60,7 +60,7 @@ export function computeStackFactor(candidate: GpuCandidate): number {
   });
 }
 
-/** Time of balancing before a candidate's launch and, if known, of starting its launches, ms; 0 on a CPU. */
+/** Time of balancing, of the starts of further launches and, if known, of the first one's start, ms; 0 on a CPU. */
 export function computeBalancingMs({ predictor, device, balancing, classes }: Candidate): number {
   if (device.kind === 'cpu' || !(isLockstep(balancing) || balancing.kind === 'mixed')) return 0;
   const { units, kernel } = predictor.plan;

@@ -114,7 +114,7 @@ export function getDealtLaunch(candidate: GpuCandidate): DealtLaunch {
   const key =
     (((gridBlocks * 2048 + dealing.slotsPerBlock) * 128 + unitsPerGroup) * 2 + Number(everyBlock)) * 2 +
     Number(dealt.loop === 'flattened');
-  // A launch depends on its shape, and otherwise only on the setup and the overhead of even shares.
+  // Besides these numbers, a launch depends only on the setup and on the overhead of even shares.
   const { setupIterations: setup } = dealing;
   const overhead = isEvenShare(balancing) ? getPace(candidate).overheadIterations : 0;
   return predictor.laws[balancingAt].launches(setup > 0 || overhead > 0 ? `${key} ${setup} ${overhead}` : key, () => {

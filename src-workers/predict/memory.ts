@@ -1,7 +1,7 @@
 import { createBudget } from '../numeric/budget.ts';
 import { createArena } from './time/arena.ts';
 
-/** Values in a slab, a piece of memory for block laws. */
+/** Number of values in a slab, a piece of memory for block laws. */
 const SLAB_LENGTH = 1 << 15;
 /** Memory of a worker for depth laws, launches, paces and orders of units, bytes. More of it saves no time. */
 const KEPT_BYTES = 32 * 2 ** 20;

@@ -7,7 +7,7 @@ import { MAX_ENTRIES } from './constants.ts';
 export interface OrderedLengths<Lengths extends CompactNumbers = Float64Array> {
   /** A workload with more units repeats these iterations, and one with fewer units takes the first of them. */
   readonly iterations: Lengths;
-  /** Number of units that the entries represent. An entry may bundle several units. */
+  /** Number of units that `iterations` represents. An entry may bundle several units. */
   readonly units: number;
   /** Whether a launch takes its units in this order. Otherwise the lengths are draws that only CPUs partition. */
   readonly given: boolean;
@@ -75,7 +75,7 @@ export function repeatUnits<Lengths extends CompactNumbers>(lengths: Lengths, un
   return all;
 }
 
-/** Consecutive units that a part keeps together, because neighbours are similar and designs run them together. */
+/** Consecutive units that `takePart` keeps together, because neighbours are similar and designs run them together. */
 const STRETCH = 256;
 
 /** Keeps `part` lengths, in stretches spread evenly over all units, or all lengths if there are fewer. */

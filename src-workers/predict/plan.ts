@@ -12,7 +12,7 @@ export interface SweepPlan {
   readonly law: LengthLaw;
   readonly units: number;
   /**
-   * The lengths of the workload or, for CPUs, lengths drawn from its law. `null` if there are none, or if designs are
+   * The lengths of the workload or, for CPUs, lengths drawn from its law. `null` if neither exists, or if designs are
    * only checked for validity.
    */
   readonly ordered: CompactOrder | null;

@@ -22,7 +22,7 @@ import type { Allowed, Caches, Predictor } from './tables.ts';
 
 const PACE_MS = 0.005;
 const ROUND_COST_MS = 0.02;
-/** A side of a gap between lengths is ruled out if the longest unit is there with a smaller probability. */
+/** If the longest unit lies on one side of a gap between lengths with a smaller probability, that side is ruled out. */
 const OPEN_PROBABILITY = 1e-3;
 
 /** @param caches caches of another predictor whose plan has the same units (see `Predictor`) */
@@ -135,7 +135,7 @@ export function getDealtPredictor(predictor: Predictor, threadsAt: number): Pred
   });
 }
 
-/** Returns the predictor for blocks that take units by tiles; the same one if units have no order or rows. */
+/** Returns the predictor for blocks that take units by tiles; `predictor` itself if units have no order or rows. */
 export function getTiledPredictor(predictor: Predictor, tile: Tile): Predictor {
   const { plan, tiled, caches, shapes, cpuLoads } = predictor;
   const given = getGivenOrder(plan);

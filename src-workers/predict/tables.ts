@@ -20,7 +20,7 @@ import type { Residency } from './time/residency.ts';
 export interface Predictor {
   readonly plan: SweepPlan;
   readonly implementations: readonly Predictor[];
-  /** Whether the implementation supports each value of the axes that it may restrict; `null` if it supports all. */
+  /** Whether an implementation supports each value of the axes that it may restrict; `null` without implementations. */
   readonly allowed: Allowed | null;
   readonly counts: readonly number[];
   readonly balancing: readonly Balancing[];
@@ -36,7 +36,7 @@ export interface Predictor {
   /** E[longest of all units] for independent units, iterations. */
   readonly longestLength: number;
   readonly longestGiven: number;
-  /** Widest gap between neighbouring lengths, iterations, on either side of which the longest unit may lie. */
+  /** Widest gap between neighbouring lengths that may be above or below the longest unit, iterations. */
   readonly openStep: number;
   readonly cpuLoads: CpuLoads | null;
   readonly paddedLaws: Map<number, LengthLaw>;
@@ -69,14 +69,14 @@ export interface Pace {
   readonly findBestRate: (groups: number) => number;
   readonly iterationFactor: number;
   readonly schedulers: Schedulers;
-  /** Parameters of a mean round, for costs that are not in the table. */
+  /** Parameters of a `MeanRound`, for costs that are not in the cycle table. */
   readonly pipeline: PipelineParameters;
   readonly aloneCycles: AloneCycles;
   /** Cycles to issue one iteration of a thread group. */
   readonly stepIssueCycles: number;
   /** Cycles to issue a thread group's `MeanRound`; `null` if there are no phases and no traffic. */
   readonly roundIssueCycles: number | null;
-  /** Cycles to move the data of a mean round of a thread group. */
+  /** Cycles to move the data of a thread group's `MeanRound`. */
   readonly transferCycles: number;
   /** Iterations that each start of a unit adds to a group. */
   readonly setupIterations: number;
@@ -90,7 +90,7 @@ export interface AloneCycles {
   readonly start: number;
 }
 
-/** What a mean round of a work group needs, whatever the number of active groups. */
+/** What a work group's `MeanRound` needs, whatever the number of active groups. */
 export interface RoundCost {
   /** > 0. */
   readonly iterations: number;
@@ -177,7 +177,7 @@ export interface SharedByCaps {
   readonly balancingMs: number;
 }
 
-/** The depth laws of a design and its factors. Several designs may share the laws. */
+/** Depth laws, which several designs may share, and the factors by which one design scales them. */
 export interface DepthOfDesign {
   readonly means: DepthMeans;
   /** Mean units per slot of the design divided by the mean for which `means` was computed. */

@@ -75,7 +75,7 @@ export function timeOnGpu(candidate: GpuCandidate, out: TimedOnGpu): void {
   const regime = findRegime(launch);
   const cycles = regime.cycles(launch) * depths.timeScale;
   const alone = computeAloneCycles(candidate) / getPace(candidate).iterationFactor;
-  // Sampled blocks of a given order may have less work than the launch, so the time of all its work is a lower bound.
+  // Sampled blocks of a given order may have too little work, so the time for the work of the launch is a lower bound.
   const busy = depths.laws === null ? computeBusyCycles(candidate) : 0;
   const fetching = getFetchingCycles(candidate, shared);
   const msPerCycle = computeIterationFactor(candidate) / (device.clockMhz * 1e3);

@@ -23,7 +23,7 @@ const SHARED_WINDOW_UNITS = (48 * 1024) / (KEY_BYTES + INDEX_BYTES);
 /** Smallest transfer of a random read from device memory (a 32-byte sector on CUDA). */
 const SECTOR_BYTES = 32;
 
-/** Time to start a dependent kernel in a stream. Assumed: current devices take about this time. */
+/** Time to start a dependent kernel in a stream. Assumed: about that of current devices. */
 export const PASS_OVERHEAD_MS = 0.003;
 
 const NO_COST: BalancingCost = { bytes: 0, passes: 0 };

@@ -17,7 +17,7 @@ export const mergesAdditions = ({ vendor }: Pick<GpuDevice, 'vendor'>): boolean 
  */
 const LATENCY_SHARE = 0.5;
 
-/** The cost of fetching, in cycles of the pipeline: the cycles of the launch divided by its iteration factor. */
+/** The cost of fetching, in cycles of the pipeline: the cycles of the launch divided by `Pace.iterationFactor`. */
 export interface FetchCost {
   /** Cycles before the first iteration, when all fetchers of the device access the counter at once. */
   readonly startCycles: number;
@@ -34,7 +34,7 @@ export interface FetchingPhase {
   readonly counterCycles: number;
 }
 
-/** @param iterationFactor factor of the launch on all cycles of the pipeline, so fetch cycles are divided by it */
+/** @param iterationFactor factor on all cycles of the launch; fetch cycles are divided by it to cancel it */
 export function computeFetchCost(
   device: GpuDevice,
   { fetchers, iterations, events, additions, last }: GroupFetches,

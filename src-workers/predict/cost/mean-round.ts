@@ -12,7 +12,7 @@ import type { MeanRound } from '../tables.ts';
 import { getOrMake } from '../../numeric/kept.ts';
 import { moments } from '../../models/workload/laws.ts';
 
-/** More rounds count as this many: a phase that runs once per thread then has little weight. */
+/** More rounds (units per slot) count as this many: a phase that runs once per thread then has little weight. */
 export const MOST_ROUNDS = 64;
 /** Steps of `countRounds` between two powers of two, at most. */
 export const ROUND_STEPS = 16;
@@ -20,8 +20,8 @@ export const ROUND_STEPS = 16;
 const FEW_ROUNDS = 8;
 
 /**
- * Rounds the mean units of a slot, so that launches share laws and tables. Slots that fetch get the number of their
- * depth law. A single loop gets finer steps, because its losses depend on the number.
+ * Rounds the mean units per slot, so that launches share laws and tables. Slots that fetch use their depth law's
+ * number. A single loop has finer steps, because its loss depends on the number.
  */
 export function countRounds(candidate: GpuCandidate): number {
   const { balancing, meanUnitsPerThread } = candidate;
@@ -35,13 +35,13 @@ export function countRounds(candidate: GpuCandidate): number {
 }
 
 /**
- * Returns the mean round of a candidate, from which the phases get their weights. In a flattened loop, units in a given
- * order count as independent.
+ * Returns the `MeanRound` of a candidate, from which the phases get their weights. In a flattened loop, units in a
+ * given order count as independent.
  */
 export function getMeanRound(candidate: GpuCandidate, rounds: number): MeanRound {
   const { predictor, balancing, unitsPerGroup: n, balancingAt } = candidate;
   if (isEvenShare(balancing)) {
-    // An even share counts as one round. A family has no launch, so its mean round is a single unit.
+    // An even share counts as one round. A family has no launch, so each of its slots counts as having one unit.
     const { itemsPerSlot, meanUnitsPerThread } = candidate;
     const [items, units] = itemsPerSlot > 0 ? [itemsPerSlot, meanUnitsPerThread] : [predictor.meanLength, 1];
     // The probability that a lane starts a unit at an item. A group starts a unit whenever any of its lanes does.
@@ -83,7 +83,7 @@ function makeRound(candidate: GpuCandidate, loop: LoopForm, rounds: number): Omi
   if (isOrdered) return makeOf(1);
   const fewer = Math.floor(rounds);
   if (fewer === rounds || balancing.kind === 'dynamic-fetch') return makeOf(rounds);
-  // Some slots have one unit more. The means are weighted by the units in the groups of such slots.
+  // Some groups have one unit more per slot. `share` is their share of all units.
   const [low, high] = [makeOf(fewer), makeOf(fewer + 1)];
   const share = ((rounds - fewer) * (fewer + 1)) / rounds;
   const mix = (a: number, b: number): number => (1 - share) * a + share * b;

@@ -15,7 +15,7 @@ import { ONE_SCHEDULER, smoothRounds, type Schedulers } from '../time/cycles.ts'
 import { countRounds, isOneLoop, MOST_ROUNDS, ROUND_STEPS } from './mean-round.ts';
 import { computeStepCost, makeRoundCost } from './round-cost.ts';
 
-/** If issue is less than this share of the issue and transfer cycles that a group adds, schedulers are ignored. */
+/** If issue is less than this share of the cycles (issue and transfer) that a group adds, schedulers are ignored. */
 const LEAST_ISSUE_SHARE = 0.05;
 /** A setup below this part of the iterations between setups is rounded more coarsely, so that launches share laws. */
 const SMALL_SETUP = 1 / 8;
@@ -54,7 +54,7 @@ export function getPace(candidate: GpuCandidate): Pace {
   let key = (place * axes.loop.length + loopAt) * axes.balancing.length + balancingAt;
   key = key * (axes.blockThreads.length + 1) + (isSizeSeen ? blockAt + 1 : 0);
   key = (key * (MOST_ROUNDS * ROUND_STEPS + 1) + Math.round(rounds * ROUND_STEPS)) * 2 + Number(isFamily);
-  // The threads matter only to the caches of listed accesses. Measured figures are those of all resident threads.
+  // Only the caches of listed accesses depend on the threads. A measured pipeline is that of all resident threads.
   const isMeasured = plan.pipeline[device.id] !== undefined;
   key = key * 4096 + (!plan.kernel.accesses ? 0 : isMeasured ? shape.accessing.residentThreads : threads);
   return (candidate.pace = paces.known(key * 256 + activeGroups, () => {
@@ -94,7 +94,7 @@ function makePlainPace(candidate: GpuCandidate, isFetching: boolean): Pace {
   };
 }
 
-/** Rounds to five binary digits, or more coarsely if small (`SMALL_SETUP`), so that launches share laws. */
+/** Rounds a setup to five binary digits, or more coarsely if small (`SMALL_SETUP`), so that launches share laws. */
 function roundSetup(setup: number, iterations: number): number {
   if (!(setup > 0)) return 0;
   const step = 2 ** (Math.floor(Math.log2(Math.max(setup, iterations * SMALL_SETUP))) - 4);

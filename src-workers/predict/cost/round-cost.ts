@@ -27,7 +27,7 @@ const MOST_BYTES_PER_CYCLE = 64;
 
 /**
  * @param threads threads that share the caches of a multiprocessor
- * @param isFamily whether the candidate stands for all launches of a family, so that the cost is a lower bound
+ * @param isFamily whether the candidate stands for all launches of its block size, so that the cost is a lower bound
  */
 export function makeRoundCost(candidate: GpuCandidate, rounds: number, threads: number, isFamily: boolean): RoundCost {
   const { predictor, device, balancing, shape, threadsPerUnit: u, unitsPerGroup: n } = candidate;
@@ -36,11 +36,11 @@ export function makeRoundCost(candidate: GpuCandidate, rounds: number, threads: 
   const isMeasured = plan.pipeline[device.id] !== undefined;
   const isSingle = isOneLoop(candidate);
   const mean = getMeanRound(candidate, rounds);
-  // A family with a single loop gets a lower bound: its lanes lose no time and start together.
+  // For a family with a single loop, the cost is a lower bound, as if no lane waited and all started together.
   const isBound = isFamily && isSingle;
   const { iterations, starts } = isBound ? { iterations: predictor.meanLength, starts: 1 } : mean;
   const loss = isBound ? Infinity : iterations / predictor.meanLength;
-  // Measured issue cycles contain the traffic, and bytes only scale them. Otherwise, `transferCycles` has the traffic.
+  // Measured issue cycles contain the traffic, and bytes only scale them. Without measurement, `transferCycles` has it.
   const cap = plan.axes.registerCap[candidate.capAt];
   const plain = preparePipeline(plan, device, cap, isMeasured ? shape.bytesPerIteration : 0);
   const { step, bytes, aloneCycles } = computeStep(candidate, plain, threads, loss);
@@ -153,7 +153,7 @@ function compareToDerived({ kernel, pipeline }: SweepPlan, device: GpuDevice): D
   };
 }
 
-/** Computes the bytes per cycle of a multiprocessor, times the number of thread groups of a work group. */
+/** Bytes per cycle of a multiprocessor, times the thread groups of a work group (transfers are per thread group). */
 function computeBytesPerCycle({ device, shape, workingBlocks }: GpuCandidate, isFamily: boolean): number {
   const evenly = (device.achievedBandwidthFraction ?? ACHIEVED_BANDWIDTH) * bytesPerMultiprocessorCycle(device);
   const busy = isFamily ? 1 : Math.min(1, workingBlocks / device.multiprocessors);

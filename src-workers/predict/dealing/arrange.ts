@@ -8,12 +8,12 @@ import { threadBudget } from '../memory.ts';
 import { repeatUnits } from '../ordered.ts';
 import type { GivenBalancing, GivenOrder } from './given.ts';
 
-/** Maximum number of units that are arranged, or the number of lengths if that is larger. They represent all units. */
+/** Maximum number of arranged units, which represent all units; the number of lengths if that is larger. */
 const GIVEN_UNITS = 2 ** 18;
 
 const getKnownOrder = createOwnedCache<CompactNumbers, string, GivenOrder>(threadBudget, ORDER_MS, sizeOfOrder);
 
-/** Returns the bytes of an order, with the longest units of groups of 2, 4, 8 … units, which launches compute later. */
+/** Returns the bytes of an order, including the longest units of groups of 2, 4, 8, …, which launches compute later. */
 function sizeOfOrder({ lengths, work }: GivenOrder): number {
   return ORDER_BYTES + 2 * lengths.byteLength + (work === lengths ? 0 : work.byteLength);
 }
@@ -92,7 +92,7 @@ export function arrangeUnits(
 /**
  * Returns the units that are cut into windows: the lengths if they repeat in whole windows, otherwise the first units.
  * Of more than `most` units, an odd number of windows is taken. The number of slots is often a power of two, so with an
- * even number of windows, a slot would meet the same ones every few rounds.
+ * even number of windows, a slot would meet the same windows every few rounds.
  */
 function sortInWindows(own: CompactNumbers, units: number, window: number, most: number): CompactNumbers {
   const repeats = own.length % window === 0 && units % window === 0;

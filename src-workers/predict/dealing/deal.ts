@@ -32,7 +32,7 @@ export interface UnitOrder {
   lengthAt(position: number): number;
   readonly lengthsInto?: (out: Float64Array, position: number, count: number) => void;
   longestSum(first: number, count: number, stride: number): number;
-  /** Whether lengths never decrease over the `count` units of a round, so that the loop matters only for the setup. */
+  /** Whether lengths never decrease over a round's `count` units. The loop's form then matters only for setups. */
   ascends(first: number, count: number, stride: number): boolean;
 }
 
@@ -52,10 +52,10 @@ export function sumLongest(
 
 export interface DealingScratch {
   readonly lanes: Float64Array;
-  /** For the first lane of each class of equal lanes, the end of the class. */
+  /** By the first lane of a class (neighbouring lanes with the same work): the end of the class. */
   readonly classEnds: Int32Array;
   readonly round: Float64Array;
-  /** For each iteration below `SMALL_STARTS`, the last group that starts a unit there. */
+  /** For each iteration below `SMALL_STARTS`, the last group that has a start at it. */
   readonly smallStarts: Int32Array;
   starts: Float64Array;
   /** The number of the group to which each entry of `starts` belongs. */
@@ -67,7 +67,7 @@ export interface DealingScratch {
 /** Each whole iteration below this has an entry of its own, because most starts are small and a set would be slower. */
 const SMALL_STARTS = 4096;
 const MAX_GROUP = 2 ** 31 - 1;
-/** Initial capacity of the set of starts beyond the small ones. Most groups need less. */
+/** Initial capacity of the set of starts beyond `SMALL_STARTS`. Most groups need less. */
 const FIRST_STARTS = 256;
 
 const scratches = new Map<number, DealingScratch>();
@@ -95,7 +95,7 @@ export function beginGroup(scratch: DealingScratch): void {
   scratch.count = 0;
 }
 
-/** Adds an iteration to the set of the current group. Returns 1 if it is new, otherwise 0. */
+/** Adds an iteration to the current group's set of starts. Returns 1 if it is new, otherwise 0. */
 export function addStart(scratch: DealingScratch, iteration: number): number {
   const { smallStarts, starts, startsOf, group } = scratch;
   const small = iteration | 0;

@@ -68,7 +68,7 @@ export function getSharedUnits(balancing: EvenShareBalancing, lengths: CompactNu
   return getIndexedUnits(lengths, key, () => indexSharedUnits(balancing, lengths, units));
 }
 
-/** Maximum number of marks (64 MB). In a longer share, several items have one mark. */
+/** Maximum number of marks of unit starts (64 MB). In a longer share, several items have one mark. */
 const MAX_MARKS = 2 ** 26;
 
 export function createShareScratch(itemsPerSlot: number): Uint8Array {

@@ -42,7 +42,7 @@ const TREND_PARTS = 16;
 /** A launch with more than `PLAYED_GROUPS` groups is played only if its parts deviate from their mean by this share. */
 const TREND = 0.1;
 
-/** Scratch arrays of one launch. Launches are kept as compact copies. */
+/** Scratch arrays of one launch. Caches keep compact copies of launches. */
 const getDepths = createScratch();
 const getWork = createScratch();
 const getLanes = createScratch();
@@ -160,7 +160,7 @@ interface ChosenBlocks {
 /**
  * Chooses all blocks if they are few, otherwise evenly spread blocks. A sample is spread separately over the blocks
  * with one more round and over the others, within one repetition of the lengths, so that each length is equally
- * frequent. It also gets the blocks with the longest units if these are few.
+ * frequent. The blocks with the longest units are added if they are few.
  */
 function chooseBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): ChosenBlocks {
   const { units, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, loop } = dealing;
@@ -420,7 +420,7 @@ function spreadBlocks(G: number, count: number, first = 0): Int32Array {
 }
 
 /**
- * Picks rows of depths that represent all blocks, and sorts each row, the shortest depth first. Long and short blocks
+ * Picks blocks that represent all blocks, and sorts each one's row of depths, the shortest first. Long and short blocks
  * take turns, so that long blocks are as frequent as in the launch.
  * @param mostGroups approximate maximum number of groups
  */
@@ -506,7 +506,7 @@ function computeLongestLanes(
   return { depths, work: workOf, loss };
 }
 
-/** Counting starts takes longer than adding up lanes, so only one group of each stretch is counted. */
+/** Counting starts takes longer than adding up lanes, so of each stretch of groups only one is counted. */
 function countShareStarts(
   reader: GivenReader,
   dealing: Dealing,

@@ -10,10 +10,10 @@ import { getOrMake } from '../../numeric/kept.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import { sumLongest, type Dealing, type UnitOrder } from './deal.ts';
 
-/** Number of groups with the longest units of an order. Their blocks are added to a sample. */
+/** Number of groups (those with the longest units of an order) whose blocks are added to a sample. */
 const LONGEST_GROUPS = 8;
 
-/** Balancings that keep some of a given order: a window its set of units, a bucket the order of its units. */
+/** Balancings that keep some of a given order: windows keep their set of units, buckets the order of their units. */
 export type GivenBalancing =
   | Exclude<WholeUnitBalancing, { kind: 'shuffle' | 'full-sort' | 'dynamic-fetch' }>
   | PaddedBalancing;
@@ -37,7 +37,7 @@ export interface GivenOrder {
   /** Lengths of the first units, including padding. If `part` is 1, the others repeat them. */
   readonly lengths: CompactNumbers;
   readonly work: CompactNumbers;
-  /** Kept units divided by all units. Below 1 if buckets have too many units; some groups then represent all. */
+  /** Kept units divided by all units. Below 1 if buckets have too many units; the kept groups then represent all. */
   readonly part: number;
   /** By group size n: the longest unit of every group, until the groups repeat. */
   readonly longest: Map<number, CompactNumbers>;
@@ -51,7 +51,7 @@ export interface PlainLaunch {
   readonly blocks: Int32Array;
   readonly weights: Float64Array | null;
   readonly depths: CompactNumbers;
-  /** Number of setups that each group runs; `null` until a setup needs it. */
+  /** Number of setups that each group runs; `null` until a design has a setup. */
   starts: CompactNumbers | null;
   /** Loss of one round of a nested loop, or of all rounds of a flattened loop. */
   readonly loss: GivenLoss;
@@ -160,7 +160,7 @@ export function getLossOfGroups(order: GivenOrder, n: number): GivenLoss {
 export function computeLossInOrder(lengths: CompactNumbers, units: number, n: number, unpadded = lengths): GivenLoss {
   const kept = lengths.length;
   const groups = Math.ceil(units / n);
-  // The results repeat every `period` groups, so each of them is weighted by how often it occurs.
+  // The lengths repeat every `period` groups, so each group is weighted by how often it occurs.
   const period = Math.min(groups, kept / greatestCommonDivisor(kept, n));
   const tail = groups % period;
   const whole = Math.floor(groups / period);

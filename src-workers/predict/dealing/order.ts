@@ -34,7 +34,7 @@ export interface PlainSample {
   readonly weights: Float64Array | null;
   /** Iterations of each group without setup, block by block. Groups that are not computed have 0. */
   readonly depths: Float64Array;
-  /** Number of iterations in which any lane of each group starts a unit; `null` until a setup needs it. */
+  /** Number of iterations in which any lane of each group starts a unit; `null` until a design has a setup. */
   starts: Float64Array | null;
 }
 

@@ -27,7 +27,7 @@ const SAMPLE_CANDIDATES = 256;
 const LONGEST_SAMPLED_BLOCKS = 16;
 /** Step between sampled blocks of fully sorted units, as a fraction of the number of blocks that are longer. */
 const LONGEST_SPACING = 0.25;
-/** Bounds of candidates are rounded to this many steps per iteration. Chosen: closer candidates are equally good. */
+/** Steps per iteration to which the bounds of candidate blocks are rounded. Chosen: closer bounds are equally good. */
 const BOUND_STEPS = 16;
 /** Steps from the first to the last computed group of a block, if depths rise steadily from group to group. */
 const STEADY_GROUPS = 4;
@@ -99,7 +99,7 @@ function chooseBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
   return { blocks, weights };
 }
 
-/** Lists the blocks with the longest unit of a window if they are few (if rounds and windows repeat in step). */
+/** Lists the blocks with the longest unit of a window; empty if they are many (rounds and windows out of step). */
 function findEndBlocks(window: number, { units, slotsPerBlock, gridBlocks }: Dealing): readonly number[] {
   const slots = slotsPerBlock * gridBlocks;
   const count = Math.min(slots / greatestCommonDivisor(window, slots), Math.floor(units / window));
@@ -109,8 +109,8 @@ function findEndBlocks(window: number, { units, slotsPerBlock, gridBlocks }: Dea
 }
 
 /**
- * Picks blocks of fully sorted units, closer together towards the longest blocks, because only the longest are active
- * at the end. Lives rise among the blocks whose slots have one additional unit, and again among the remaining ones.
+ * Picks blocks of fully sorted units, more densely towards the longest blocks, because only the longest are active at
+ * the end. Lives rise among the blocks whose slots have one additional unit, and again among the remaining ones.
  * @param wanted number of blocks of a sample in even steps
  */
 function chooseSteadyBlocks({ units, slotsPerBlock, gridBlocks: G }: Dealing, wanted: number): ChosenBlocks {
@@ -214,7 +214,7 @@ export function findFewestStarts(order: SortedReader, dealing: Dealing): number 
     const countOf = createStartCounter(order, dealing);
     const uniform = quickGenerator(0);
     return new Float64Array(count).map((_, at) => {
-      // The place within a step is random, because even steps could meet the same place of every window.
+      // The place of a group within its step is random, as even steps could meet the same place of every window.
       const group = count === groups ? at : Math.floor(((at + uniform()) * groups) / count);
       return countOf(Math.floor(group / W), group % W).starts;
     });

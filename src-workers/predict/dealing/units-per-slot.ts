@@ -2,7 +2,7 @@
 const COUNTED_UNITS = 12;
 /** Laws per doubling of the units per slot, beyond `COUNTED_UNITS`. Each law is used for numbers up to 6 % away. */
 const DEALT_STEPS_PER_OCTAVE = 6;
-/** Laws per doubling of the rounds of buckets. Each law is used for numbers up to 3 % smaller. */
+/** Laws per doubling of the units per slot in buckets. Each law is used for numbers up to 3 % smaller. */
 const BUCKET_STEPS_PER_OCTAVE = 32;
 /** Laws per doubling of the fetched units per slot. Each law is used for numbers up to 3 % away. */
 const FETCHED_STEPS_PER_OCTAVE = 12;
@@ -35,7 +35,7 @@ export function tabulateUnits(meanUnits: number, gridBlocks: number): DealtUnits
     const scale = meanUnits / units;
     return { units, fullerBlocks: 0, scale, timeScale: scale, key: units };
   }
-  // If there is no second round, only the last block may be partly empty.
+  // A mean below 1 counts as 1, because then only the last block is partly empty.
   const fewer = Math.max(1, Math.floor(meanUnits));
   const part = (meanUnits - fewer) * gridBlocks;
   const fullerBlocks = part > 1e-6 && part < 1 ? part : Math.max(0, Math.ceil(part - 1e-6));
@@ -45,7 +45,7 @@ export function tabulateUnits(meanUnits: number, gridBlocks: number): DealtUnits
   return { units, fullerBlocks: 0, scale: meanUnits / units, timeScale: 1, key: units };
 }
 
-/** Tabulates rounds from buckets, rounded up, because the additional units of some slots are the longest ones. */
+/** Tabulates units per slot in buckets, rounded up, because the additional units of some slots are the longest ones. */
 export function tabulateRounds(meanUnits: number): TabulatedUnits {
   const octave = Math.max(0, Math.floor(Math.log2(meanUnits)));
   const step = 2 ** octave / BUCKET_STEPS_PER_OCTAVE;

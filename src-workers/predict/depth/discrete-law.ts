@@ -12,9 +12,9 @@ const SMOOTH_DRAWS = 256;
 const TRANSFORM_POINTS = 1024;
 /** A larger skewness of a Pearson III law is reduced to this, because the grid of normal quantiles is too coarse. */
 const LARGEST_SKEWNESS = 4;
-/** Wilson and Hilferty's cube counts as 0 if its base is below this, because rounding errors of a sum are larger. */
+/** Wilson and Hilferty's cube counts as 0 if its base is below this, because a sum has larger rounding errors. */
 const LOWEST_CUBE_BASE = 1e-4;
-/** −ln of the probability that a sum lies beyond one end of its window. Chosen: e⁻²³ is 1e-10, as for depths. */
+/** −ln P(a sum lies beyond one end of its window). Chosen: e⁻²³ is 1e-10, like `NEGLIGIBLE_DEPTH`. */
 const WINDOW_INFORMATION = 23;
 /** The search for a window ends once a step leaves more than this fraction of the window. */
 const WORTHWHILE_WINDOW = 0.99;
@@ -370,7 +370,7 @@ function addByTransform(terms: readonly SumTerm[], countLists: readonly (readonl
       sum.margin = Math.ceil(Math.min(sum.draws, 3.5 * Math.sqrt(sum.draws)) + 1);
       step = Math.max(step, (sum.high - sum.low) / (TRANSFORM_POINTS - 2 - 2 * sum.margin));
     }
-    // If units run to a limit, draws are often at the ends of the widest law, so both ends must lie on the lattice.
+    // If lengths have a limit, many draws are at the ends of the widest law, so both ends must lie on the lattice.
     const widest = Math.max(...terms.map(({ law }) => law.values[law.values.length - 1] - law.values[0]));
     step = Math.max(step, widest / Math.max(1, Math.floor(widest / step)));
   }

@@ -152,7 +152,7 @@ export function computeDynamicGroupDepth(
     const end = (units * mean - meanResidual - (mean - meanResidual) / lanes) * step;
     const last = shiftLaw({ values: lengths, survival: computeLastLane(renewals, residual, n, poolGroups) }, end);
     const deviation = Math.sqrt((units * (variance + emptyProbability * mean * mean)) / lanes);
-    // If T deviates by less than half a cell of the grid of lives, the deviation is left out.
+    // A deviation of T below half a step of the grid is left out.
     if (deviation < 0.5) return last;
     const noise = makeSmoothLaw(0, deviation * step, 0);
     return addLaws([makeSumTerm(last), makeSumTerm(noise)], [1, 1]);

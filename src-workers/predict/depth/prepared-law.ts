@@ -45,7 +45,7 @@ export function makeLengthLaw(law: DiscreteLaw): LengthLaw {
   return { label: '', truncatedMass: 0, ...listAtoms(law) };
 }
 
-/** Common numbers of units per group. Computing all of them takes little longer than computing the largest alone. */
+/** Common numbers of units per group. Results for all of them take little longer than for the largest alone. */
 export const COMMON_SIZES = [2, 4, 8, 16, 32, 64];
 
 export function listGroupSizes(n: number): readonly number[] {

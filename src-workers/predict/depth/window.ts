@@ -3,7 +3,7 @@ import { type StepLaws, isLattice } from './depth-table.ts';
 import { GROUP_EDGES, NEGLIGIBLE_LIFE } from '../constants.ts';
 import type { DiscreteLaw } from './discrete-law.ts';
 
-/** Rows of a sorted window's law for each factor of e in its tail. */
+/** Steps of a sorted window's law for each factor of e by which its tail falls. */
 const TAIL_EDGES = 1.5;
 
 /** The unit of rank r has at most x iterations if at least r of M do: P(X_(r) ≤ x) = P(Bin(M, P(X ≤ x)) ≥ r). */

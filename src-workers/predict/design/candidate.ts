@@ -172,7 +172,7 @@ export function examineDesign(
 
 /**
  * Finds a reason that makes all launches with the same values of the other axes invalid.
- * @param positions with the first launch for a GPU or, without GPUs, the first launch
+ * @param positions with the first launch, which is one for GPUs unless the space has none
  */
 export function examineFamily(whole: Predictor, positions: Int32Array, candidate: Candidate): void {
   countStep();

@@ -144,7 +144,7 @@ export function chooseClasses(
   const classes: LengthClass[] = [];
   for (let stage = stages.length - 1, end = points; end > 0; stage--) {
     const { from, choice } = stages[stage];
-    // One more class brought no improvement here.
+    // One more class brought no improvement up to this cut.
     if (from[end] < 0) continue;
     const upTo = support[cuts[end] - 1];
     classes.unshift({ threads: choices[choice[end]], ...(end < points && { upTo }) });
@@ -211,7 +211,7 @@ function chooseEvenCuts(masses: Float64Array, most: number): readonly number[] {
     passed += mass;
     tail -= mass;
     const isNext = Math.floor(passed * most) > Math.floor((passed - mass) * most);
-    // Further cuts, where the rest falls below a half, a quarter and so on, give the few long units separate classes.
+    // Further cuts, where the share of longer units falls below 1/2, 1/4, …, give the few long units their own classes.
     const isHalf = tail > 0 && Math.floor(-Math.log2(tail)) > Math.floor(-Math.log2(Math.min(1, tail + mass)));
     if (isNext || isHalf || at === masses.length - 1) cuts.push(at + 1);
   });

@@ -27,14 +27,14 @@ import type { BlockLaw } from './law.ts';
 
 /** Cells for the bulk of each law (without its tail). */
 const BULK_CELLS = 3;
-/** Cells for each factor of e in the upper tail of a block's life. */
+/** Cells for each factor of e by which the tail of a block's life falls. */
 const TAIL_CELLS = 0.5;
 /** A cell is at most this fraction of the mean life wide, or `WIDEST_CELL_OF_TIME` of its start if that is more. */
 const WIDEST_CELL_OF_BLOCK = 0.2;
 const WIDEST_CELL_OF_TIME = 0.5;
 /** Two ages of a block share a record if their shares of active groups differ by less than this. */
 const AGE_STEP = 0.1;
-/** Number of edges of a sampled law at quantiles of the lives of its blocks. */
+/** Steps of a sampled law at quantiles of the lives of its blocks. */
 const BLOCK_EDGES = 48;
 const SAMPLE_QUANTILES = 128;
 
@@ -82,7 +82,7 @@ export function writeBlockSurvivalInto(out: Float64Array, { rows }: BlockLaw, fi
   }
 }
 
-/** Weight of an age, mean and variance of its active groups, and `APART` times the mean. */
+/** An age has its weight, mean and variance of its active groups, and `APART` times the mean. */
 export const AGE_FIELDS = 4;
 
 let survival = new Float64Array(128);
@@ -192,7 +192,7 @@ export function makeSteppedBlockLaw(laws: StepLaws, W: number, arena: Arena, las
 const MAX_EDGES = GROUP_EDGES + BLOCK_EDGES + 2;
 const edgesOfSample = new Float64Array(MAX_EDGES);
 
-/** Lists the steps in the survival functions of sampled blocks. The lives may depend on each other in any way. */
+/** Lists the steps in the survival functions of sampled blocks, whose groups may depend on each other in any way. */
 export function makeSampledSteps({ depths, weights, groupsPerBlock: W }: SampledBlocks): StepLaws {
   const n = chooseSampledEdges(edgesOfSample, depths, W);
   const kept = new Float64Array(4 * n);

@@ -23,7 +23,7 @@ export function countCompeting(own: number, all: number, { count, issueShare }: 
   return all + issueShare * (count * own - all);
 }
 
-/** Returns α(q − 1), or less if fewer groups are active than there are schedulers. */
+/** Returns α(q − 1), the weight of the further schedulers; less if fewer than q groups are active. */
 export function countFurther({ count, issueShare }: Schedulers, active = Infinity): number {
   return issueShare * (count - 1) * Math.min(1, active / count);
 }

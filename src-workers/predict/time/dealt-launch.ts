@@ -32,7 +32,7 @@ export function countWindowUnits(balancing: SortedBalancing, units: number): num
 /** A launch with listed units: all its blocks, or their law. The device has no influence except on this choice. */
 export interface DealtLaunch {
   readonly groupsPerBlock: number;
-  /** All blocks in one or two equally likely orders of their starts; empty for a law and for `inOrder`. */
+  /** All blocks in one or two equally likely orders of their starts; empty if there is a law or `inOrder`. */
   readonly placed: readonly PlacedBlocks[];
   /** Listed blocks that start in a given order; otherwise `null`. */
   readonly inOrder: ListedBlocks | null;

@@ -26,7 +26,7 @@ import {
 
 /**
  * No multiprocessor takes longer than one that always has the most active groups. This exponent sets how sharply that
- * bound loses influence if their ranking changes over time. Fitted on 500 random designs.
+ * bound loses influence if the ranking of multiprocessors changes over time. Fitted on 500 random designs.
  */
 const ALIGNMENT_POWER = 8;
 /** If −ln P(no block of the device is active) is above this, some block counts as certainly active. */
@@ -77,7 +77,7 @@ export function computeDrainCycles(
 
 /**
  * Computes the expected time in cycles from the last dispatch to the end of the block that starts then, while the other
- * slots of its multiprocessor finish their blocks. The first profile is of a block from its start, on the same cells.
+ * slots of its multiprocessor finish their blocks. The first profile is of the block from its start, on the same cells.
  */
 export function computeLastBlockCycles(
   { data: own }: ActivityProfile,
@@ -144,7 +144,7 @@ const LONGEST_TIME = 0;
 const TOP_TIME = 1;
 /** Variance of the time of one multiprocessor, cycles². */
 const VARIANCE_OF_TIME = 2;
-/** Standard deviation of that time if its deviations at all times were fully correlated, cycles. */
+/** Standard deviation of one multiprocessor's time if active groups at all times were fully correlated, cycles. */
 const ALIGNED = 3;
 
 function writeSlowestInto(

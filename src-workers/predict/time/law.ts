@@ -63,7 +63,7 @@ export interface Renewal {
   /** The first i > 0 at which a life can end. */
   readonly firstMass: number;
   readonly lastMass: number;
-  /** For each cell: means of P(group active) and of P(two groups active), and the sum of the former before the cell. */
+  /** For each cell: means of P(group active) and P(two groups active), and the sum of the first over earlier cells. */
   readonly ages: Float64Array;
   /** Means over the slots at every `pointsPerSample`-th point; `SAMPLE_FIELDS` numbers each. Valid below `sampled`. */
   samples: Float64Array;

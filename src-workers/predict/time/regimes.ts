@@ -21,7 +21,7 @@ export interface TimedLaunch extends Wave {
   readonly inOrder: ListedBlocks | null;
   /** The blocks that have one unit less per slot, if the units do not divide evenly over the grid; otherwise `null`. */
   readonly shorter: Residency | null;
-  /** Blocks at the start that have more units; below 1, the share of the first block's slots. */
+  /** Number of first blocks that have more units; 0.3 means 30 % of the first block's slots. */
   readonly fullerBlocks: number;
   /** Mean number of times that a lane fetches from the shared counter; 0 without dynamic fetch. */
   readonly fetchedUnits: number;
@@ -34,7 +34,7 @@ export interface Regime {
   cycles(launch: TimedLaunch): number;
 }
 
-/** The first regime that fits is used. Titles, sources and accuracies for the interface are in `domain/regime.ts`. */
+/** The first regime that fits is used. Labels, methods and accuracies for the interface are in `domain/regime.ts`. */
 export const REGIMES: readonly Regime[] = [
   { id: 'given-order', when: ({ inOrder }) => inOrder !== null, cycles: computeGivenOrderCycles },
   { id: 'known-blocks', when: ({ placed }) => placed.length > 0, cycles: computePlacedBlocksCycles },

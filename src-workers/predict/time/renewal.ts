@@ -17,12 +17,12 @@ const LONGEST_PHASE_MEMORY = 48;
 const POINTS_PER_BLOCK = 8;
 const MAX_POINTS_PER_BLOCK = 20;
 const SAMPLES_PER_BLOCK = 4;
-/** Blocks of neighbouring ages get one age if a slot has at most this many active ones on average. */
+/** Blocks of neighbouring ages get one age if on average at most this many of them are active in a slot. */
 const LUMP_ACTIVITY = 0.25;
 /** Maximum difference of the ages that become one, as a fraction of the oldest age. */
 const LUMP_SPAN = 0.4;
 
-/** Iterations, mean and variance of a slot's active groups, and `APART` times the mean. */
+/** A phase has its iterations, mean and variance of a slot's active groups, and `APART` times the mean. */
 export const PHASE_FIELDS = 4;
 
 export function getRenewal(law: BlockLaw): Renewal {

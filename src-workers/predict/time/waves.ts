@@ -10,7 +10,7 @@ import type { Residency } from './residency.ts';
 
 /** If a larger fraction of groups has less than the longest life, multiprocessors count as never ending together. */
 const RARELY_LONGEST = 0.5;
-/** A smaller probability that all multiprocessors end together counts as 0. Chosen: both numbers only save time. */
+/** A lower chance that all multiprocessors end together counts as 0. Chosen: this and the one above only save time. */
 const NEVER_TIED = 1e-3;
 
 /** A grid of blocks that get work, on M multiprocessors. */
@@ -50,7 +50,7 @@ function computeUnevenCycles(residency: Residency, blocks: number): number {
   return cyclesOfFullest(residency, blocks) - residency.cyclesPerIteration[groups];
 }
 
-/** Returns 0 for a block of few groups: on a full multiprocessor, it may have none on the fullest scheduler. */
+/** Like `computeUnevenCycles` with all blocks, but 0 if a block may have no group on the fullest scheduler. */
 function computeUnevenCyclesOfFull(residency: Residency): number {
   const { block, schedulers, residentBlocks } = residency;
   return block.groupsPerBlock > schedulers.count / 2 ? computeUnevenCycles(residency, residentBlocks) : 0;
@@ -197,7 +197,7 @@ export function computeManyWavesCycles(wave: Wave): number {
   return iterations * residency.stationaryCyclesPerIteration + waiting + residency.stationaryDrain;
 }
 
-/** Computes mean and variance of a slot's active groups after a very long time, schedulers included. */
+/** Mean and variance of a slot's active groups after a very long time, with the variance between schedulers. */
 function computeSlotActivity({ block, schedulers }: Residency): { active: number; variance: number } {
   const { meanBlock, meanGroup, meanPair, groupsPerBlock: W } = block;
   const active = (W * meanGroup) / meanBlock;
@@ -234,7 +234,7 @@ function getJoinCycles(residency: Residency): number {
   return residency.joinCycles;
 }
 
-/** One block's age follows its exact law, far from normal. For the others, mean and variance of activity suffice. */
+/** For one block of a multiprocessor, the exact law of its age is used. For the others, mean and variance suffice. */
 function computeStationaryCycles(residency: Residency): number {
   const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
   const { ages } = block;
