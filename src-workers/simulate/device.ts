@@ -37,7 +37,7 @@ export interface Timeline {
 }
 
 export interface DeviceRun {
-  /** Returns the time of the launch in cycles with a fresh stream of blocks. */
+  /** Runs the launch with newly drawn blocks, and returns its time in cycles. */
   run(random: Random, timeline?: Timeline): number;
   readonly lastDispatchCycles: number;
 }

@@ -12,7 +12,7 @@ export interface FetchedWork {
   readonly units: number;
   /** n: lanes of a thread group that fetch units, integer ≥ 1. */
   readonly lanesPerGroup: number;
-  /** Lanes of a block; by default, all of its groups. */
+  /** Lanes of a block; by default, those of all its groups. */
   readonly lanesPerBlock?: number;
   /** Iterations before the first iteration of each unit, ≥ 0. The other lanes of the group wait during them. */
   readonly setupIterations: number;

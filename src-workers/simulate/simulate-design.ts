@@ -46,7 +46,7 @@ function designSeed(studySeed: number, design: number): number {
 interface PreparedDesign {
   readonly design: PlayableDesign;
   readonly run: DeviceRun;
-  /** Whether the launch has the given units of the workload. If `isFixed`, nothing is random. */
+  /** Whether the launch has the units of the workload. If `isFixed`, nothing is random. */
   readonly isGiven: boolean;
   readonly isFixed: boolean;
 }
@@ -155,7 +155,7 @@ const MAX_BARS = 20_000;
 const BINS = 240;
 /** A timeline takes memory for the end of each thread group. */
 const MAX_TIMELINE_GROUPS = 8_000_000;
-/** More units would occupy a worker for more than a few seconds, during which nobody can cancel it. */
+/** More units would occupy a worker for more than a few seconds, and nobody could cancel it. */
 const MAX_TIMELINE_UNITS = 100_000_000;
 
 export function simulateTimeline(
@@ -211,7 +211,7 @@ interface PlayedPart {
   readonly startMs: number;
 }
 
-/** Chooses evenly spaced multiprocessors that have about `MAX_BARS` blocks at most, or one. */
+/** Chooses evenly spaced multiprocessors, as many as have about `MAX_BARS` blocks together, but at least one. */
 function shownRows(multiprocessors: number, gridBlocks: number): readonly number[] {
   const rows = Math.max(
     1,
