@@ -29,7 +29,7 @@ export function bestOfCells(
 ): BestOfCells {
   const best = new Float64Array(cells).fill(Infinity);
   const designIndex = new Uint32Array(cells).fill(NO_DESIGN);
-  // The innermost loop has the smallest stride. A larger one would miss the cache at every design.
+  // The innermost loop has the smallest stride. A larger stride would miss the cache at every design.
   const outer = axes.filter(({ count }) => count !== 1).sort((a, b) => b.stride - a.stride);
   if (designs)
     for (const [entry, design] of designs.entries()) {

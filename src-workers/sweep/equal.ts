@@ -33,7 +33,7 @@ export function firstEquals(ranking: ComparedDesigns, registersPerThread: number
       [0],
     ),
   ).sort();
-  /** For each number of blocks, the last position in `standing`, which has one design per group. */
+  /** For each number of blocks, the last position in `standing`, which has the first design of each group. */
   const newest = new Map<number, number>();
   const most = Math.min(sorted.length, timeMs.length);
   const standing = new Uint32Array(most);
@@ -102,7 +102,7 @@ export interface GroupedList {
 /**
  * Keeps the first design of each group of equal designs, and every design of an opened group.
  * @param firstOf returns the entry of the first design that is equal to a design
- * @param opened first equal designs of the groups whose designs are all listed
+ * @param opened the first designs of the groups whose designs are all to be listed
  */
 export function groupedDesigns(
   original: Uint32Array,

@@ -54,7 +54,7 @@ export interface Ranking {
   firstEquals: Uint32Array | null;
 }
 
-/** A list takes up to 4 MB per million designs, a mask 1 MB. */
+/** Maximum numbers kept. A list takes up to 4 MB per million designs, a mask 1 MB. */
 const MAX_LISTS = 12;
 const MAX_MASKS = 6;
 
@@ -129,7 +129,7 @@ export function axisPosition(ranking: Ranking, axis: number, design: number): nu
 type AxisColumn = Extract<SortColumn, AxisName>;
 const isAxis = (column: SortColumn): column is AxisColumn => Object.hasOwn(AXIS, column);
 
-/** Ranks the positions of an axis in a reader's order: numbers by size, words by alphabet, no cap last. */
+/** Ranks the positions of an axis in a reader's order: numbers by size, words by alphabet, a missing cap last. */
 function axisOrder({ axes }: Ranking, axis: AxisColumn): Uint32Array {
   const values: readonly (number | string)[] =
     axis === 'device'

@@ -10,7 +10,7 @@ import { timeOf, type Ranking } from './ranking.ts';
  */
 export const AGREEMENT_FRACTION = 0.015;
 
-/** What decides, for two designs, how far the errors of their predictions differ. */
+/** The properties of two designs that decide how far the errors of their predictions differ. */
 export interface TiePlace {
   readonly device: Device;
   readonly implementation: number;
@@ -107,7 +107,7 @@ export interface Ties {
 const NO_TIES: Ties = { count: 0, isTied: () => false };
 const found = new WeakMap<Uint32Array, Ties>();
 
-/** Tied designs need not come first in the list, because tie bands depend on the place. Cached by list. */
+/** Tied designs need not come first in the list, because tie bands depend on `TiePlace`. Cached by list. */
 export function tiesOf(ranking: Ranking, table: TieTable, byTimeList: Uint32Array): Ties {
   if (byTimeList.length === 0) return NO_TIES;
   const known = found.get(byTimeList);
