@@ -180,9 +180,9 @@ export interface Process {
   keep: (count: number) => void;
   expect: (z: Float64Array) => {
     readonly mean: Float64Array;
-    /** Errors of the measured designs, in standard deviations. Each is predicted from the measurements before it. */
+    /** Errors of the measured designs, each predicted from those measured before it, in standard deviations. */
     readonly errors: Float64Array;
-    /** (z − mean) of each measured design, divided by the variance of its noise and of e. */
+    /** (z − mean) of each measured design, divided by the sum of the variances of its noise and e. */
     readonly pulls: Float64Array;
   };
   /** Covariances of z − e between some designs: the lower triangle. */
