@@ -77,19 +77,19 @@ export interface KernelInput {
 export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
   registersPerThread: { label: 'Registers per thread', unit: '', assumed: 40, usual: [20, 128] },
   // Chosen: between a sparse row entry (about 10) and a ray step (about 100).
-  instructionsPerIteration: { label: 'Instructions per iteration', unit: '', assumed: 30, usual: [6.7, 220] },
+  instructionsPerIteration: { label: 'Instructions per iteration', unit: '', assumed: 30, usual: [4, 317] },
   // Near the 1/21 of ACTS propagation (Swatman et al. 2022, doi:10.1109/MASCOTS56607.2022.00026); range chosen.
   serialFraction: { label: 'Serial fraction σ', unit: '', assumed: 0.05, usual: [0.01, 0.25] },
   // Chosen: one indirection, as in a gather; none if data stay in registers.
-  dependentLoadsPerIteration: { label: 'Dependent loads per iteration', unit: '', assumed: 1, usual: [0, 3] },
+  dependentLoadsPerIteration: { label: 'Dependent loads per iteration', unit: '', assumed: 1, usual: [0, 2.8] },
   // Chosen: one double-precision value; 32 B is a whole sector per lane (CUDA C++ Best Practices Guide).
-  bytesPerIteration: { label: 'Memory traffic per iteration', unit: 'B', assumed: 8, usual: [0, 64] },
+  bytesPerIteration: { label: 'Memory traffic per iteration', unit: 'B', assumed: 8, usual: [0, 36] },
   // Chosen: bounds, a pointer and a store, as in a CSR row loop; 5 to 26 in the kernels of test/data/cycle-sim.
-  unit: { label: 'Once per unit', unit: 'instructions', assumed: 18, usual: [1, 313] },
+  unit: { label: 'Once per unit', unit: 'instructions', assumed: 18, usual: [5, 513] },
   // Chosen: arguments and the index of the thread; 10 to 29 in the kernels of test/data/cycle-sim.
-  prologue: { label: 'Once per thread', unit: 'instructions', assumed: 20, usual: [12, 966] },
+  prologue: { label: 'Once per thread', unit: 'instructions', assumed: 20, usual: [13.2, 3190] },
   // Chosen: a shuffle, an addition and moves; 5 to 7 in the kernels of test/data/cycle-sim.
-  combine: { label: 'Combining step', unit: 'instructions', assumed: 3, usual: [2.7, 101] },
+  combine: { label: 'Combining step', unit: 'instructions', assumed: 3, usual: [3.48, 59.2] },
   // Chosen: a store, the next index and a load; 11 in the kernels of test/data/cycle-sim.
   refill: { label: 'Change of unit', unit: 'instructions', assumed: 12, usual: [4, 60] },
   search: { label: 'Search step', unit: 'instructions', assumed: 7, usual: [4, 20] },

@@ -144,8 +144,10 @@ const profile: KernelProfile = {
 };
 
 it('the laws of assumed inputs are ascending, name existing inputs, and state their source', () => {
-  for (const [path, { quantiles, dependentLoads = [0], bytes = [0], source }] of Object.entries(ASSUMED_LAWS)) {
-    for (const law of [quantiles, dependentLoads, bytes]) expect([...law].sort((a, b) => a - b)).toEqual(law);
+  for (const [path, { quantiles, dependentLoads = [0], bytes = [0], unsized = [0], source }] of Object.entries(
+    ASSUMED_LAWS,
+  )) {
+    for (const law of [quantiles, dependentLoads, bytes, unsized]) expect([...law].sort((a, b) => a - b)).toEqual(law);
     const [owner, field] = path.split('.');
     if (owner === 'kernel') expect(KERNEL_FIELDS).toContain(field);
     else expect(['achievedBandwidthFraction', 'memoryLatencyCycles', 'dependentIssueLatencyCycles']).toContain(field);
@@ -197,6 +199,20 @@ describe('draws', () => {
     expect(at(0.5, stated, true).unit).toMatchObject({ instructions: 10, dependentLoads: 1 });
     const high = sortedQuantile(law.quantiles, 1) / sortedQuantile(law.quantiles, 0.5);
     expect(at(1, stated, true).unit!.instructions).toBeCloseTo(10 * Math.sqrt(high), 6);
+  });
+
+  it('let every gather miss, or none, if the size of the array is unknown', () => {
+    const gather = { pattern: 'scattered', elementBytes: 8 } as const;
+    const sized = { ...gather, footprintBytes: 1e6 };
+    const accesses = [gather, sized, { ...gather, missFraction: 0.3 }];
+    const field = { field: 'accesses', of: -1, stated: false } as const;
+    const missing = (rank: number) =>
+      drawnKernel({ ...profile, accesses }, [field], unknown.laws, () => rank).accesses!.map((one) => one.missFraction);
+    const { quantiles } = ASSUMED_LAWS['kernel.accesses'];
+    expect([missing(0), missing(1)]).toEqual([
+      [0, quantiles[0], 0.3],
+      [1, quantiles.at(-1), 0.3],
+    ]);
   });
 });
 

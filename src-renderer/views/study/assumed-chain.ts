@@ -3,7 +3,7 @@ import { isAssumed, kernelOrigin } from '../../../src-workers/domain/provenance.
 import { sortedQuantile } from '../../../src-workers/numeric/statistics.ts';
 
 /** The usual part of an iteration's instructions that is on its longest chain: the median in `db/assumed.json`. */
-export const USUAL_CHAIN = 0.745;
+export const USUAL_CHAIN = 0.688;
 
 export function assumedChain({ assumed }: Pick<Study, 'assumed'>, kernel: Study['kernel']): number {
   const law = assumed?.['kernel.chainInstructions'];
