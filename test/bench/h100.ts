@@ -13,7 +13,7 @@ import { KERNEL_DEFAULTS } from '../../src-workers/domain/provenance.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { H100_LOOPS, H100_PRODUCTS, readH100, type H100Launch } from '../../src-workers/evidence/h100.ts';
 import { H100, orderOf, predictH100 } from './h100-launches.ts';
-import { predictLaunch, readRows, type LoopLaunch } from './loop-launches.ts';
+import { predictLaunch, readRows, withGathers, type LoopLaunch } from './loop-launches.ts';
 import { reportErrors, say, type Compared } from './report.ts';
 
 const { values: options } = parseArgs({
@@ -34,14 +34,7 @@ function predict(row: H100Launch): Launch {
   const { columns, medianUs: actual } = row;
   const predicted = predictH100(row, from);
   if (columns === null) return { row, actual, predicted, stated: predicted };
-  // Adds the gathers of a product to a profile. Columns are random, so every gather needs its own sector.
-  const withGathers = (kernel: KernelProfile): KernelProfile => ({
-    ...kernel,
-    accesses: kernel.accesses?.map((access) =>
-      access.pattern === 'scattered' ? { ...access, footprintBytes: 4 * columns, missFraction: 1 } : access,
-    ),
-  });
-  return { row, actual, predicted, stated: predictH100(row, from, withGathers) };
+  return { row, actual, predicted, stated: predictH100(row, from, (kernel) => withGathers(kernel, columns)) };
 }
 
 function report(title: string, some: readonly Launch<LoopLaunch>[], which: 'predicted' | 'stated' = 'predicted'): void {

@@ -50,6 +50,14 @@ export const profileOf = (entry: string, from: keyof typeof CODE = 'ptx'): Kerne
     return withInspected<KernelProfile & { readonly origins?: object }>(study, fields);
   });
 
+/** Adds the gathers of a product to a profile. Its columns are random, so every gather needs its own sector. */
+export const withGathers = (kernel: KernelProfile, columns: number): KernelProfile => ({
+  ...kernel,
+  accesses: kernel.accesses?.map((access) =>
+    access.pattern === 'scattered' ? { ...access, footprintBytes: 4 * columns, missFraction: 1 } : access,
+  ),
+});
+
 interface Launched {
   readonly device: GpuDevice;
   readonly kernel: KernelProfile;
