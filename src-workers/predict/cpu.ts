@@ -24,7 +24,7 @@ export function createCpuLoads(kernel: CpuLoads['kernel'], units: number, ordere
   return { kernel, units, ordered: bundleLengths(ordered), bytes: new Map() };
 }
 
-/** The ordered lengths represent all units, in the same order. */
+/** Returns the bytes of each core. `ordered` represents the lengths of all units, in order. */
 export function computeCoreLoads(loads: CpuLoads, partition: PartitionBalancing, cores: number): Float64Array {
   const key = `${partition.kind} ${cores}`;
   return getOrMake(loads.bytes, key, () => {

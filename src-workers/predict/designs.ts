@@ -99,7 +99,7 @@ export interface PlayableDesign extends Omit<Dealing, 'units'> {
   readonly unitsPerThread: number;
   readonly threadGroupsPerGroup: number;
   readonly residentBlocks: number;
-  /** Iterations that every group runs in addition to its share of the items, if slots take even shares. */
+  /** Iterations that every group runs in addition to its share of the work, if slots take even shares. */
   readonly overheadIterations: number;
   /** t(w) for w = 0 … maximum number of work groups of a multiprocessor. */
   readonly cyclesPerIteration: CycleTable;

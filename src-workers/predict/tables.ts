@@ -57,7 +57,7 @@ export interface UnitClass {
   readonly predictor: Predictor;
 }
 
-/** A text if the law depends on a setup or on the items of a share; otherwise a number. */
+/** A text if the law depends on a setup or on the size of an even share; otherwise a number. */
 export type LawKey = number | string;
 
 export type Allowed = Readonly<Record<keyof Implementation['allows'], readonly boolean[]>>;

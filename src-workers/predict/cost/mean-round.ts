@@ -44,7 +44,7 @@ export function getMeanRound(candidate: GpuCandidate, rounds: number): MeanRound
     // An even share counts as one round. A family has no launch, so each of its slots counts as having one unit.
     const { itemsPerSlot, meanUnitsPerThread } = candidate;
     const [items, units] = itemsPerSlot > 0 ? [itemsPerSlot, meanUnitsPerThread] : [predictor.meanLength, 1];
-    // The probability that a lane starts a unit at an item. A group starts a unit whenever any of its lanes does.
+    // The probability that a lane starts a unit at an item of its share. A group starts one if any of its lanes does.
     const each = Math.min(1, 1 / Math.max(1, predictor.meanLength));
     return { iterations: items, starts: Math.max(1e-9, items * (1 - (1 - each) ** n)), units };
   }

@@ -17,7 +17,7 @@ import { computeStepCost, makeRoundCost } from './round-cost.ts';
 
 /** If issue is less than this share of the cycles (issue and transfer) that a group adds, schedulers are ignored. */
 const LEAST_ISSUE_SHARE = 0.05;
-/** A setup below this part of the iterations between setups is rounded more coarsely, so that launches share laws. */
+/** A setup below this share of the iterations between setups is rounded more coarsely, so that launches share laws. */
 const SMALL_SETUP = 1 / 8;
 
 /** A family (all launches of one block size and register cap) gets the pace of full multiprocessors and many rounds. */
@@ -43,7 +43,7 @@ export function getPace(candidate: GpuCandidate): Pace {
   const threads = isFamily
     ? device.threadGroupWidth
     : Math.min(shape.accessing.residentThreads, activeGroups * shape.threadGroupsPerGroup * device.threadGroupWidth);
-  // Even shares have a different number of items in every launch. Few blocks leave multiprocessors idle, and the others
+  // Even shares have another size in every launch. Few blocks leave multiprocessors idle, and the others
   // then have more bandwidth each. Such launches have a pace of their own.
   if (isShare || (!isFamily && workingBlocks < device.multiprocessors)) {
     const cost = makeRoundCost(candidate, rounds, threads, isFamily);

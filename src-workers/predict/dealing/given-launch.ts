@@ -183,7 +183,7 @@ function chooseBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): C
   addPart(0, counts[0], 0, fuller);
   addPart(counts[0], counts[1], fuller, G - fuller);
   const certain = period > wanted ? findLongestBlocks(order, dealing).filter((block) => !even.includes(block)) : [];
-  // Each kept length recurs in this many slots, which limits the weight of a block with the longest units.
+  // A block with the longest units represents this many blocks, because each of `order.lengths` recurs in as many.
   const repeats = order.part === 1 ? units / kept : 1 / order.part;
   const times = Math.max(1, Math.min(repeats, slots / greatestCommonDivisor(slots, kept)));
   const left = 1 - (certain.length * times) / G;
@@ -209,7 +209,7 @@ function findLongestBlocks(
 
 /**
  * Cuts units in a given order into even shares, and otherwise works like `computeGivenLaunch`.
- * @param overheadIterations iterations of a group in addition to items and setups
+ * @param overheadIterations iterations of a group in addition to its share and its setups
  */
 export function computeShareLaunch(
   shared: SharedUnits,
@@ -335,7 +335,7 @@ function addUpInSteps(values: CompactNumbers, first: number, step: number, count
   return sum;
 }
 
-/** Like `addUpInSteps`, but only the fraction `part` of the values is kept. `first` and `step` count all values. */
+/** Like `addUpInSteps`, if `values` has only the fraction `part` of all values. `first` and `step` count all. */
 function addUpPart(values: CompactNumbers, first: number, step: number, count: number, part: number): number {
   let sum = 0;
   for (let i = 0, at = first; i < count; i++, at += step) sum += values[Math.floor(at * part)];
@@ -389,7 +389,7 @@ function computeRunningSums(values: CompactNumbers): Float64Array {
   return sums;
 }
 
-/** Whether the parts deviate from their mean by more than chance and `TREND` together allow. */
+/** Whether the parts of a launch deviate from their mean by more than chance and `TREND` together allow. */
 function deviates(parts: Float64Array, chance: number): boolean {
   const mean = addUp(parts) / parts.length;
   return addUp(parts.map((part) => (part - mean) ** 2)) / parts.length - chance > (TREND * mean) ** 2;

@@ -5,7 +5,7 @@ import { arbitraryOrder } from '../../numeric/random.ts';
 import { sumLongest, type Dealing, type UnitOrder } from './deal.ts';
 
 const ORDER_LENGTHS = 2 ** 18;
-/** Number of the longest units of a full sort that are kept one by one if not all lengths are kept. */
+/** If a full sort has too many units to list them all, this many of the longest ones are listed one by one. */
 const LONGEST_UNITS = 4096;
 
 /**
@@ -18,11 +18,11 @@ export interface SortedOrder {
   /** M, the number of units of a window. */
   readonly window: number;
   readonly units: number;
-  /** Number of ranks of a window that are kept, ≤ M. */
+  /** Number of ranks of a window in `lengths`, ≤ M. */
   readonly ranks: number;
-  /** Lengths of the kept units, iterations. Rank r of window w is at w·ranks + r. */
+  /** Lengths of units, iterations. Rank r of window w is at w·ranks + r. */
   readonly lengths: CompactNumbers;
-  /** The longest units one by one, if one window has all units and not all of them are kept; otherwise empty. */
+  /** The longest units one by one, if one window has all units and `lengths` does not; otherwise empty. */
   readonly longest: Float64Array;
   readonly longestMeans: Map<number, number>;
   readonly id: number;
@@ -48,7 +48,7 @@ export interface SortedReader extends UnitOrder {
 }
 
 const sortedBefore = new WeakMap<LengthLaw, Map<string, SortedOrder>>();
-/** Number of kept orders: enough for all windows of a study at a few numbers of units. */
+/** Number of cached orders: enough for all windows of a study at a few numbers of units. */
 const MAX_ORDERS = 8;
 
 let nextId = 0;
@@ -123,7 +123,7 @@ export function keepsLanes(window: number, { units, unitsPerGroup, slotsPerBlock
 
 export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
   const { window: M, units, ranks, lengths, longest } = order;
-  // Lengths repeat after the kept windows. If a window has fewer ranks than units, only one window is kept.
+  // The windows in `lengths` repeat. If a window has fewer ranks than units, there is only one.
   const period = ranks === M ? lengths.length : M;
   const perUnit = ranks / M;
   const steady = M === units;

@@ -27,7 +27,7 @@ const getTiledUnits = createOwnedCache<CompactNumbers, string, TiledUnits>(
   ORDER_MS,
   ({ lengths, law }) => ORDER_BYTES + lengths.byteLength + law.support.byteLength + law.probability.byteLength,
 );
-/** Maximum number of lengths in all kept orders of tiles (64 MB). Two orders are always kept. */
+/** Maximum number of lengths in all cached orders of tiles (64 MB). Two orders are always cached. */
 const MAX_NUMBERS = 2 ** 23;
 
 export function countMostTiles(lengths: number): number {

@@ -1,8 +1,8 @@
-/** Up to this many units per slot, slots with one additional unit are computed separately. */
+/** Up to this many units per slot, blocks whose slots get one unit more than others are computed separately. */
 const COUNTED_UNITS = 12;
 /** Laws per doubling of the units per slot, beyond `COUNTED_UNITS`. Each law is used for numbers up to 6 % away. */
 const DEALT_STEPS_PER_OCTAVE = 6;
-/** Laws per doubling of the units per slot in buckets. Each law is used for numbers up to 3 % smaller. */
+/** Laws per doubling of the units per slot, if units are in buckets. Each law is used for numbers up to 3 % smaller. */
 const BUCKET_STEPS_PER_OCTAVE = 32;
 /** Laws per doubling of the fetched units per slot. Each law is used for numbers up to 3 % away. */
 const FETCHED_STEPS_PER_OCTAVE = 12;

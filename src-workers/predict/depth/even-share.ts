@@ -7,11 +7,11 @@ import { fromMasses, takeMaximumInto, shiftLaw, makeSmoothLaw } from './discrete
 import { prepareRenewals } from './dynamic-fetch.ts';
 
 /**
- * Starts of units on the lanes of a group with even shares. A share starts anywhere in a unit, so a lane is a
- * stationary renewal process. An item is the first of a unit with probability ρ; the item k places later then is one
- * too with probability u(k). None of n independent lanes starts a unit at a given item with probability (1 − ρ)ⁿ, and
- * at either of two items with (1 − 2ρ + ρ·u(k))ⁿ. So mean and variance of the number of items with a start are exact.
- * Its law is taken as normal.
+ * Starts of units on the lanes of a group with even shares of items (`dealing/even-share.ts`). A share starts anywhere
+ * in a unit, so a lane is a stationary renewal process. An item is the first of a unit with probability ρ, and then the
+ * k-th item after it is one too with probability u(k). None of n independent lanes starts a unit at a given item with
+ * probability (1 − ρ)ⁿ, and at either of two items with (1 − 2ρ + ρ·u(k))ⁿ. So the mean and the variance of the number
+ * of items with a start are exact. The law of this number is taken as normal.
  */
 export interface ShareStarts {
   /** ρ, the probability that an item is the first of a unit. */

@@ -37,7 +37,7 @@ export interface WeightedLaw {
   readonly law: DiscreteLaw;
 }
 
-/** Weighted laws on common values. Each of the `parts` is the law of all lanes, or of all groups, of some blocks. */
+/** Weighted laws on common values. Each of `parts` is the law of all lanes, or of all groups, in some of the blocks. */
 export interface LaneLaws {
   readonly parts: readonly WeightedLaw[];
   readonly values: Float64Array;

@@ -13,7 +13,7 @@ export interface SortedWindow {
   readonly n: number;
 }
 
-/** Mean activity over the places in a window, for blocks of `groups` consecutive groups with one unit per slot. */
+/** Mean activity over all positions in a window, for blocks of `groups` consecutive groups with one unit per slot. */
 export interface WindowActivity {
   /** P(a block is active). */
   block: number;
@@ -151,7 +151,7 @@ export function computeWindowMeanLoss(law: DiscreteLaw, window: SortedWindow): n
   const longest = new Float64Array(perWindow).fill(law.values[0]);
   const mean = new Float64Array(perWindow).fill(law.values[0]);
   const empty = new Float64Array(perWindow).fill(law.values[0] === 0 ? 1 : 0);
-  // Sum of the gaps between values that this group is the first to exceed with certainty. Later groups exceed them too.
+  // full[i]: the sum of `gap` over the values that groups from i on certainly exceed, and group i − 1 may not.
   const full = new Float64Array(perWindow + 1);
   const binomial = createBinomialWindow(units);
   for (let x = 0; x < law.values.length - 1; x++) {

@@ -14,21 +14,21 @@ export interface ActivityProfile {
 export const CELL_FIELDS = 11;
 /** Width of the cell, iterations. */
 export const WIDTH = 0;
-/** P(a slot's block is active). A block is active while any of its groups has iterations left. */
+/** P(a block slot is active): any group of its block has iterations left. */
 export const BLOCK = 1;
 /** `ACTIVE` divided by `groupsPerBlock`. */
 export const GROUP = 2;
 /** P(two different groups of a block are both active). */
 export const PAIR = 3;
-/** Mean number of active groups of a slot. */
+/** Mean number of active groups of a block slot. */
 export const ACTIVE = 4;
 export const VARIANCE = 5;
 export const DEVIATION = 6;
-/** ln P(a slot's block is not active), at least `LOG_CERTAIN`. */
+/** ln P(a block slot is not active), at least `LOG_CERTAIN`. */
 export const LOG_IDLE = 7;
-/** Mean number of active groups of a slot whose block is active. */
+/** Mean number of active groups of an active block slot. */
 export const OWN = 8;
-/** Variance of the number of active groups of a slot whose block is active. */
+/** Variance of the number of active groups of an active block slot. */
 export const OWN_VARIANCE = 9;
 /**
  * P(another group of the block has ended | a group is active) = p, 0…1. For w active groups on all q schedulers, of

@@ -77,7 +77,7 @@ export function computeDrainCycles(
 
 /**
  * Computes the expected time in cycles from the last dispatch to the end of the block that starts then, while the other
- * slots of its multiprocessor finish their blocks. The first profile is of the block from its start, on the same cells.
+ * block slots of its multiprocessor empty. The first profile is of the block from its start, on the same cells.
  */
 export function computeLastBlockCycles(
   { data: own }: ActivityProfile,
@@ -161,7 +161,7 @@ function writeSlowestInto(
   const { count, issueShare } = schedulers;
   const end = cells * CELL_FIELDS;
   const deviceSlots = slots * multiprocessors;
-  // The scheduler that has the last active group of a block has (W − q)/q other groups of this block on average.
+  // The last active group of a block shares its scheduler with W/count − 1 other groups of the block on average.
   const ownScale = W > 1 ? 1 + issueShare * issueShare * ((count * Math.max(0, W - count)) / (W - 1) - 1) : 1;
   const skewing = Math.max(0, top * top - 1) / 6;
   let longestTime = 0;
@@ -188,7 +188,7 @@ function writeSlowestInto(
       continue;
     }
     const slotVariance = data[c + VARIANCE] + issueShare * further * active * apart;
-    // The slot that has the longest block is certainly active.
+    // The block slot that has the longest block is certainly active.
     const meanSlow = own + (all - active);
     const varianceSlow = ownScale * data[c + OWN_VARIANCE] + (slots - 1) * slotVariance;
     const deviationSlow = Math.sqrt(varianceSlow);

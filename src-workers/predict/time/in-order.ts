@@ -18,7 +18,7 @@ const LIFE_BINS = 128;
 const getState = createScratch();
 
 /**
- * Computes the time in cycles of a launch whose blocks are listed and start in order, each in the first free slot.
+ * Computes the cycles of a launch whose blocks are listed and start in order, each in the first free block slot.
  *
  * Each multiprocessor counts iterations; a block lives for as many as its deepest group. Each of its schedulers has a
  * clock that runs at t(w), where w counts the groups that compete on this scheduler. A block ends at the latest of
@@ -37,7 +37,7 @@ export function computeInOrderCycles(
   const { lives, depths, groupsPerBlock: W } = blocks;
   const count = lives.length;
   const M = Math.min(multiprocessors, count);
-  // Slot k belongs to multiprocessor k mod M.
+  // Block slot k belongs to multiprocessor k mod M.
   const slots = Math.min(M * residentBlocks, count);
   const held = Int32Array.from({ length: slots }, (_, slot) => slot);
   const longest = findLargest(lives);

@@ -3,8 +3,8 @@ import type { Arena } from './arena.ts';
 import type { SchedulerShares } from './join.ts';
 
 /**
- * Law of a block's life B in virtual time (iterations): the time for which it occupies its slot, and the number of its
- * active groups. It does not depend on t(w), so launches with different paces can share it.
+ * Law of a block's life B in virtual time (iterations): the time for which the block occupies its block slot, and the
+ * number of its active groups. It does not depend on t(w), so launches with different paces can share it.
  */
 export interface BlockLaw {
   readonly groupsPerBlock: number;
@@ -19,7 +19,7 @@ export interface BlockLaw {
   readonly edges: Float64Array;
   /** Activity of a block from its start. */
   readonly fresh: ActivityProfile;
-  /** Ages that the block of a slot may have after a very long time: records of `AGE_FIELDS` numbers. */
+  /** Ages that the block of a block slot may have after a very long time: records of `AGE_FIELDS` numbers. */
   readonly ages: Float64Array;
   /** E[D] of a group, iterations. */
   readonly meanGroup: number;
@@ -27,7 +27,7 @@ export interface BlockLaw {
   readonly meanBlock: number;
   /** ∫ P(two different groups of a block are both active) dv, iterations. */
   readonly meanPair: number;
-  /** E[B²] / 2E[B]: mean residual life in a slot that has always been busy, iterations. */
+  /** E[B²] / 2E[B]: mean residual life in a block slot that has always been busy, iterations. */
   readonly meanResidual: number;
   readonly blockDeviation: number;
   readonly longest: number;
@@ -39,7 +39,7 @@ export interface BlockLaw {
   readonly topBlockShare: number;
   /** Whether every step of the law is at a whole number of iterations. */
   readonly lattice: boolean;
-  /** Activity of a slot that has always been busy; made on demand by `getStationaryProfile`. */
+  /** Activity of a block slot that has always been busy; made on demand by `getStationaryProfile`. */
   stationary: ActivityProfile | null;
   renewal: Renewal | null;
   shares: SchedulerShares | null;
@@ -52,7 +52,7 @@ export interface Renewal {
   readonly step: number;
   /** After this many points, the process is assumed to be stationary. */
   readonly points: number;
-  /** Expected number of blocks that start in a slot at each grid point; `starts[0]` ≥ 1. Valid below `known`. */
+  /** Expected number of blocks that start in a block slot at each grid point; `starts[0]` ≥ 1. Valid below `known`. */
   starts: Float64Array;
   started: Float64Array;
   known: number;
@@ -65,7 +65,7 @@ export interface Renewal {
   readonly lastMass: number;
   /** For each cell: means of P(group active) and P(two groups active), and the sum of the first over earlier cells. */
   readonly ages: Float64Array;
-  /** Means over the slots at every `pointsPerSample`-th point; `SAMPLE_FIELDS` numbers each. Valid below `sampled`. */
+  /** Means over block slots at each `pointsPerSample`-th point; `SAMPLE_FIELDS` numbers each. Valid below `sampled`. */
   samples: Float64Array;
   sampled: number;
   readonly pointsPerSample: number;
@@ -76,9 +76,9 @@ export interface Renewal {
 export interface Dispatch {
   /** Phases of the time up to the dispatch: `PHASE_FIELDS` numbers each. */
   readonly phases: Float64Array;
-  /** In each later cell, the sums over a slot's earlier blocks of P(block), P(group) and P(two groups) active. */
+  /** In each later cell, the sums of P(block), P(group) and P(two groups) active over a block slot's earlier blocks. */
   readonly left: Float64Array;
-  /** Profile of `left` plus the blocks that start at the dispatch itself (`startedThere` per slot). */
+  /** Profile of `left` plus the blocks that start at the dispatch itself (`startedThere` per block slot). */
   readonly profile: ActivityProfile;
   startedThere: number;
 }

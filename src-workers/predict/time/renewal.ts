@@ -17,12 +17,12 @@ const LONGEST_PHASE_MEMORY = 48;
 const POINTS_PER_BLOCK = 8;
 const MAX_POINTS_PER_BLOCK = 20;
 const SAMPLES_PER_BLOCK = 4;
-/** Blocks of neighbouring ages get one age if on average at most this many of them are active in a slot. */
+/** Blocks of neighbouring ages get one age if on average at most this many are active in a block slot. */
 const LUMP_ACTIVITY = 0.25;
 /** Maximum difference of the ages that become one, as a fraction of the oldest age. */
 const LUMP_SPAN = 0.4;
 
-/** A phase has its iterations, mean and variance of a slot's active groups, and `APART` times the mean. */
+/** A phase has iterations, mean and variance of a block slot's active groups, and `APART` times the mean. */
 export const PHASE_FIELDS = 4;
 
 export function getRenewal(law: BlockLaw): Renewal {
@@ -30,8 +30,8 @@ export function getRenewal(law: BlockLaw): Renewal {
 }
 
 /**
- * Returns the number of blocks per slot after which a multiprocessor is assumed to be stationary. The differences
- * between the waves fade as exp(−2π²·waves·(σ_B/E[B])²).
+ * Returns the number of waves after which a multiprocessor is assumed to be stationary. The differences between waves
+ * fade as exp(−2π²·waves·(σ_B/E[B])²).
  */
 export function countWavesUntilStationary({ meanBlock, meanResidual, blockDeviation }: BlockLaw): number {
   const variation = blockDeviation / meanBlock;
@@ -102,7 +102,7 @@ function growRow(arena: Arena, values: Float64Array, length: number): Float64Arr
   return larger;
 }
 
-/** Follows the process until `waves` blocks have started per slot or it is stationary; returns the last known point. */
+/** Follows the process until so many waves have started, or until it is stationary; returns the last known point. */
 export function extendRenewal(renewal: Renewal, waves: number): number {
   const { masses, points, firstMass, lastMass } = renewal;
   let { starts, started, known: k } = renewal;
@@ -189,7 +189,7 @@ function getPhasesBefore(renewal: Renewal, k: number): Float64Array {
   return phases;
 }
 
-/** Computes the activity of a slot after grid point `k` from the blocks that started before `k`. */
+/** Computes the activity of a block slot after grid point `k` from the blocks that started before `k`. */
 function countLeftAfter(renewal: Renewal, k: number): Float64Array {
   const { law, starts, step, alive } = renewal;
   const left = take(law.arena, 3 * (law.edges.length - 1)).fill(0);
@@ -230,7 +230,7 @@ function addBlocks(out: Float64Array, law: BlockLaw, share: number, age: number)
   }
 }
 
-/** Computes the launch whose last `startedThere` blocks per slot start at grid point `k`. */
+/** Computes the launch whose last `startedThere` blocks per block slot start at grid point `k`. */
 export function computeDispatch(renewal: Renewal, k: number, startedThere: number): Dispatch {
   const { law } = renewal;
   let dispatch = renewal.dispatches.get(k);
@@ -249,7 +249,7 @@ export function computeDispatch(renewal: Renewal, k: number, startedThere: numbe
   const { data } = profile;
   const { data: fresh } = law.fresh;
   for (let at = 0, i = 0; i < left.length; at += CELL_FIELDS, i += 3) {
-    // Rounding to the grid must not give a slot more than one block.
+    // Rounding to the grid must not give a block slot more than one block.
     const block = Math.min(1, left[i] + startedThere * fresh[at + BLOCK]);
     const group = Math.min(block, left[i + 1] + startedThere * fresh[at + GROUP]);
     const pair = Math.min(group, left[i + 2] + startedThere * fresh[at + PAIR]);

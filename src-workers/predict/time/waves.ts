@@ -149,7 +149,7 @@ function computeUntiedCycles(wave: Wave): number {
   }
   const drain = computeLastDrain(wave, profile);
   if (drain >= block.meanBlock * cyclesPerIteration[R * W]) return cycles + drain;
-  // One block certainly starts last, although any given slot is unlikely to hold this block.
+  // One block certainly starts last, although any given block slot is unlikely to hold this block.
   return cycles + Math.max(drain, computeLastBlockCycles(block.fresh, profile, R, cyclesPerIteration, schedulers));
 }
 
@@ -181,7 +181,7 @@ function computeTiedShare({ residency, gridBlocks, multiprocessors }: Wave): num
   return share < NEVER_TIED ? 0 : Math.min(1, share);
 }
 
-/** The launch is stationary until the last dispatch. By Wald's identity a slot's blocks take waves·E[B] iterations. */
+/** The launch is stationary until the last dispatch. By Wald's identity, the blocks of a block slot take waves·E[B]. */
 export function computeManyWavesCycles(wave: Wave): number {
   const { residency, gridBlocks, multiprocessors } = wave;
   const { block, residentBlocks: R } = residency;
@@ -197,7 +197,7 @@ export function computeManyWavesCycles(wave: Wave): number {
   return iterations * residency.stationaryCyclesPerIteration + waiting + residency.stationaryDrain;
 }
 
-/** Mean and variance of a slot's active groups after a very long time, with the variance between schedulers. */
+/** Mean and variance of a block slot's active groups after a very long time, with the variance between schedulers. */
 function computeSlotActivity({ block, schedulers }: Residency): { active: number; variance: number } {
   const { meanBlock, meanGroup, meanPair, groupsPerBlock: W } = block;
   const active = (W * meanGroup) / meanBlock;
