@@ -35,7 +35,7 @@ const MOVING_FAMILY_SLACK = 0.12;
  */
 const MOVING_SLACK = 0.04;
 const MOVING_IN_ORDER_SLACK = 0.12;
-/** Slack for the fetch counter's time, off by 13 % if multiprocessors hold unequal numbers of blocks. */
+/** Slack for the time of the fetch counter, which errs by 13 % if multiprocessors hold unequal numbers of blocks. */
 const COUNTER_SLACK = 0.25;
 
 /** Number of designs that are predicted in order of their bounds; few, because each may need other laws. */

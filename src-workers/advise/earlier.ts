@@ -18,7 +18,7 @@ export interface Memory {
 }
 
 /**
- * The fraction by which a time may be below the expected time times `lowest`. It is not proven to be enough. In more
+ * How far a time may be below `lowest` · the expected time, as a fraction. It is not proven to be enough. In more
  * than 500 edits of six examples, no design within 1.5 % of the best was missed. In 1,800 edits of random studies, the
  * best design was missed three times, by 0.3, 0.3 and 3.7 %, and by 12 % in one of 400 edits that added a phase to the
  * kernel. The Study view predicts all designs afterwards, which corrects its answer.

@@ -15,7 +15,7 @@ export interface Survey {
   /** Number of designs that were predicted, excluded by their bounds, or found invalid. */
   readonly predicted: number;
   readonly invalid: number;
-  /** Designs at most `AGREEMENT_FRACTION` slower than the part's fastest. */
+  /** Designs at most `AGREEMENT_FRACTION` slower than the fastest of the surveyed `DesignPart`. */
   readonly designs: Uint32Array;
   readonly columns: PredictionColumns;
   /** Designs that can be tied with the fastest design of the space, and their times. */
@@ -59,8 +59,8 @@ export function surveyDesigns(predictor: Predictor, part: DesignPart, ties: TieT
 }
 
 /**
- * Finds only designs within `AGREEMENT_FRACTION` of the part's fastest and `bestMs`. Most others are not predicted, so
- * `tied` and `cells` stay empty.
+ * Finds only designs within `AGREEMENT_FRACTION` of the fastest of `part`, and of `options.bestMs`. Most others are not
+ * predicted, so `tied` and `cells` stay empty.
  */
 export function surveyFastest(predictor: Predictor, part: DesignPart, options: SearchOptions = {}): Survey {
   const designs =

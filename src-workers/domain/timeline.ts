@@ -12,8 +12,8 @@ export interface DrawnTimeline {
   readonly shownMultiprocessors: Float64Array;
   /**
    * The blocks of the shown multiprocessors, sorted by multiprocessor and start, without blocks that found no unit. A
-   * bar shows `blockCount` consecutive blocks of one slot, from `blockIndex` on: more than 1 if a single multiprocessor
-   * has too many blocks. `blockRow`: position in `shownMultiprocessors`; `blockLane`: slot, 0 … residentBlocks − 1.
+   * bar shows `blockCount` consecutive blocks of one block slot, from `blockIndex` on: more than 1 if a multiprocessor
+   * has too many. `blockRow`: position in `shownMultiprocessors`; `blockLane`: block slot, 0 … residentBlocks − 1.
    */
   readonly blockIndex: Float64Array;
   readonly blockCount: Float64Array;

@@ -42,7 +42,7 @@ export const SPMV_PARAMETERS: Readonly<Record<SpmvParameter, ParameterRule>> = {
   },
   missFraction: {
     label: 'Gathers that miss',
-    meaning: 'of the gathers for which no cache has room, the fraction that need a sector of their own',
+    meaning: 'fraction that need a sector of their own, of the gathers for which no cache has room',
     unit: '1',
     lower: 0.001,
     upper: 1,

@@ -127,7 +127,7 @@ const READABLE =
   'CSV, a graph (edge or adjacency list, GraphML, METIS), Matrix Market, NPY, NPZ, Parquet or Arrow, each also as .gz';
 
 function unreadable(head: Uint8Array): string | null {
-  // This is not a TextDecoder, because its Latin 1 is Windows 1252, in which 0x89 is another character.
+  // The bytes are not read by a TextDecoder, because its Latin 1 is Windows 1252, in which 0x89 is another character.
   const start = String.fromCharCode(...head.subarray(0, 16));
   const known = UNREADABLE.find(([magic]) => start.startsWith(magic));
   if (known) return `the file ${known[1]}`;

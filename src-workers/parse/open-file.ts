@@ -30,7 +30,7 @@ export function fileOpener(folder: string, opened?: (file: OpenedFile) => void) 
       opened?.({ file, state: fileState(info) });
     } catch (error) {
       return notFound(
-        `${path} cannot be read (${systemReason(error)}). Paths are relative to the folder of the study, or without a study to the current folder.`,
+        `${path} cannot be read (${systemReason(error)}). Paths are relative to the folder of the study or, without a study, to the current folder.`,
       );
     }
     return ok({

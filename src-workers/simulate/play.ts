@@ -57,7 +57,7 @@ export function playLaunch(law: LengthLaw, request: PlayRequest): PlayedLaunch {
   };
 }
 
-/** Gives each block the first free slot, which need not be the simulated one. */
+/** Gives each block the first free block slot, which need not be the simulated one. */
 function listSlots(
   timeline: ReturnType<typeof allocateTimeline>,
   { multiprocessors, residentBlocks }: { readonly multiprocessors: number; readonly residentBlocks: number },

@@ -22,7 +22,7 @@ export type SortColumn =
   | 'registerCap'
   | 'blockThreads';
 
-/** Positions are on an axis; ranges include both ends. */
+/** `positions` has the allowed values of an axis, by the number of the axis. Ranges include both ends. */
 export interface RankingFilter {
   readonly positions: Readonly<Partial<Record<number, ReadonlySet<number>>>>;
   readonly ranges: readonly {
@@ -54,7 +54,7 @@ export interface Ranking {
   firstEquals: Uint32Array | null;
 }
 
-/** Maximum numbers kept. A list takes up to 4 MB per million designs, a mask 1 MB. */
+/** Maximum numbers of cached lists and masks. A list takes up to 4 MB per million designs, a mask 1 MB. */
 const MAX_LISTS = 12;
 const MAX_MASKS = 6;
 

@@ -10,7 +10,7 @@ import { timeOf, type Ranking } from './ranking.ts';
  */
 export const AGREEMENT_FRACTION = 0.015;
 
-/** The properties of two designs that decide how far the errors of their predictions differ. */
+/** The properties of a design that decide how far the error of its prediction differs from another design's. */
 export interface TiePlace {
   readonly device: Device;
   readonly implementation: number;
@@ -22,9 +22,9 @@ export interface TieTable {
   /** Number of designs in a family: consecutive ones that differ only in launch, register cap and block size. */
   readonly perFamily: number;
   readonly placeOf: Uint16Array;
-  /** The device (its position) and the kind of implementation of each place. */
+  /** For each `TiePlace`, the position of its device and the kind of its implementation. */
   readonly kinds: readonly { readonly device: number; readonly kind: ImplementationKind }[];
-  /** By places of the faster and the slower design: the largest difference of tied times, divided by the shorter. */
+  /** At best · `places` + other: by which fraction the time at place `other` may exceed that at `best` in a tie. */
   readonly fractions: Float64Array;
   readonly places: number;
 }

@@ -136,7 +136,7 @@ function computeFigures(predicted: Float64Array, measured: Float64Array): Figure
   };
 }
 
-/** Percentile intervals (Efron 1979, doi:10.1214/aos/1176344552). Each figure omits the resamples without it. */
+/** Percentile intervals (Efron 1979, doi:10.1214/aos/1176344552). A figure skips resamples where it is not finite. */
 function bootstrap(
   predicted: Float64Array,
   measured: Float64Array,

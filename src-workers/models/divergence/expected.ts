@@ -30,7 +30,7 @@ const NEGLIGIBLE = 1e-18;
 /** P(D = d) for d distinct lengths above 0 among n lanes; array of length n + 1. */
 export function distinctLengths(law: LengthLaw, lanes: number): Float64Array {
   const size = lanes + 1;
-  // state[d·size + k] is the coefficient at yᵈ·zᵏ of the product so far.
+  // state[d·size + k] is the coefficient at yᵈ·zᵏ of Π_x over the lengths so far.
   const state = new Float64Array(size * size);
   state[0] = 1;
   const terms = new Float64Array(size);

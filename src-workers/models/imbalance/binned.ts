@@ -9,9 +9,9 @@ const LOG_BINS = 2 ** 16;
 const EXCLUDED = 1e-13;
 /** The rounding noise of the transform. Smaller probabilities count as 0. */
 const NOISE = 1e-17;
-/** Up to this many transform points × lengths (about 30 ns for each product), all lengths are handled together. */
+/** All lengths are handled together up to this product: lengths × transform points, about 30 ns for each pair. */
 const WHOLE_BUDGET = 5e6;
-/** As `WHOLE_BUDGET`, for an octave: the lengths above half of the longest. */
+/** Like `WHOLE_BUDGET`, for an octave: the lengths above half of the longest. */
 const OCTAVE_BUDGET = 1.2e6;
 const WINDOW_POINTS = 1024;
 
@@ -162,7 +162,7 @@ function addPanel(bins: LogBins, panel: Panel): void {
   const im = new Float64Array(half + 1);
   const powerRe = new Float64Array(half + 1);
   const powerIm = new Float64Array(half + 1);
-  // Each transform handles two longest lengths: one in the real part, the other in the imaginary part.
+  // Each transform handles two values of the longest length: one in the real part, the other in the imaginary part.
   const packed = new Float64Array(2 * size);
   const sums = new Float64Array(2 * size);
   const panelMass = new Float64Array(LOG_BINS);

@@ -13,8 +13,8 @@ import type { KimDevice, KimFunctionalUnit, KimLaunch, KimRegisterFile } from '.
  *
  * One functional unit does all arithmetic. Every instruction takes the arithmetic latency, and the width is the number
  * of thread groups that hide it (latency × lanes/ω). Device memory is another such unit, with a width by its bandwidth.
- * Both serve a whole multiprocessor, so there is one partition. The poster's formula leaves out some limits, so N_slot
- * is at least the `residentBlocks`.
+ * Both units serve a whole multiprocessor, so there is one partition. The poster's formula leaves out some limits, so
+ * N_slot is at least the `residentBlocks`.
  */
 export function kimDevice(device: GpuDevice, kernel: KernelProfile): KimDevice {
   const { limits, threadGroupWidth } = device;

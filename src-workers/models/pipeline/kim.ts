@@ -123,7 +123,7 @@ export interface KimGridSeries {
   readonly residentBlocks: number;
   readonly blocksPerMultiprocessor: readonly number[];
   readonly cycles: readonly number[];
-  /** fu(b·g): the cycles of the same thread groups if no block had to wait for a slot. */
+  /** fu(b·g): the cycles of the same thread groups if no block had to wait for a block slot. */
   readonly boundCycles: readonly number[];
   /** cycles / boundCycles ≥ 1: the cost of allocating slots in whole blocks, wave by wave. */
   readonly inefficiency: readonly number[];
