@@ -14,7 +14,7 @@ import {
 
 interface OlderField {
   readonly phase: PhaseName;
-  /** The default, which meant "nothing is known". A field gives no phase if it has the default and nobody stated it. */
+  /** The default, which meant "nothing is known". An unstated field with the default gives no phase. */
   readonly byDefault: number;
   readonly scale: number;
 }

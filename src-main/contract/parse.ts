@@ -43,7 +43,7 @@ function jsonStart(value: unknown, most: number): string {
 
 type Issue = v.BaseIssue<unknown>;
 
-/** Finds the issue to report, with its path. In a union, the option of the value's kind (list or object) counts. */
+/** Finds the issue to report, with its path. In a union, it is that of the option for lists, if the value is a list. */
 function meant(issue: Issue): Issue {
   if (issue.type !== 'union') return issue;
   const kind = Array.isArray(issue.input) ? 'array' : 'object';

@@ -634,7 +634,7 @@ const others = {
     designIndex: v.optional(index),
     deviceId: v.optional(shortText),
     limit: v.optional(whole(1, MAX_LISTED), 100),
-    /** Adds the expected regret of each design, and its chance of being near the best, in a format with `weighs`. */
+    /** Adds each design's expected regret and chance of being near the best, if the `ExportFormat` has `weighs`. */
     weigh: v.optional(v.boolean()),
   }).returns<api.ExportDocument>(),
   /** Returns the next part of a document of `export.render`. Each part is available once, within a minute. */

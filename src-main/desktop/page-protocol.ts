@@ -9,7 +9,7 @@ export const PAGE_ORIGIN = `${SCHEME}://${HOST}`;
 
 const LINK_HOSTS = ['doi.org', 'arxiv.org', 'github.com', 'docs.nvidia.com', 'www.w3.org'];
 
-/** This must happen before the application is ready. */
+/** Must be called before the application is ready. */
 export function registerPageScheme(): void {
   protocol.registerSchemesAsPrivileged([
     { scheme: SCHEME, privileges: { standard: true, secure: true, supportFetchAPI: true, codeCache: true } },

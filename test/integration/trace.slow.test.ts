@@ -105,7 +105,7 @@ describe.skipIf(lacks('g++'))('a CUDA kernel, emulated', () => {
     const { status, out } = await trace('--', ...run(150, 3, 64, 0));
     expect(status).toBe(0);
     expect(out).toMatch(/^150 units: mean length \d+\.\d+, longest 121\. Written to .*; a study refers to it as file:/);
-    const rows = /^computed in this order +32 +([\d.]+ +[\d.]+)\nmeasured by active lanes +32 +([\d.]+ +[\d.]+)$/m;
+    const rows = /^computed from the lengths +32 +([\d.]+ +[\d.]+)\nmeasured by active lanes +32 +([\d.]+ +[\d.]+)$/m;
     const [, computed, measured] = rows.exec(out)!;
     expect(measured).toBe(computed);
   });

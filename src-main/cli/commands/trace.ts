@@ -83,7 +83,7 @@ async function traceCommand(
     ['loss', 'units per group', 'aggregate', 'mean'],
     [
       [
-        'computed in this order',
+        'computed from the lengths',
         computed.unitsPerGroup,
         computed.aggregateLoss.toFixed(4),
         computed.meanLoss.toFixed(4),

@@ -33,7 +33,7 @@ export interface SensitivityOptions {
   readonly inputs?: readonly VariedInput[] | undefined;
 }
 
-/** Maximum number of values to try besides an input's present value. Inputs that act in steps (`FINE`) get more. */
+/** Maximum number of values to try besides an input's present value; `MORE_VALUES` for the inputs in `FINE`. */
 const VALUES = 4;
 const MORE_VALUES = 7;
 const FINE: ReadonlySet<KernelField> = new Set(['registersPerThread', 'serialFraction', 'cooperationCost']);

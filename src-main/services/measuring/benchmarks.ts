@@ -63,7 +63,7 @@ export interface BenchRunStudy extends Partial<RunStudy>, MeasuredRunStudy {
 
 /** The time limit until a program mentions its first case, ms. Before, it compiles and computes the correct results. */
 const START_LIMIT_MS = 300_000;
-/** How long after its limit a measuring program may end a case, ms. Later, the program counts as hung. */
+/** A measuring program counts as hung if it ends no case until this long after the limit of the case, ms. */
 const graceMs = (limitMs: number): number => Math.max(2000, limitMs / 2);
 const MAX_TIMER_MS = 2 ** 31 - 1;
 /** A run ends after this many programs that hung, if nothing was measured in between. */

@@ -13,11 +13,11 @@ interface Repeats {
 
 type Times = Pick<MeasurementRecord, 'timesMs' | 'detail'>;
 
-/** Kept because a summary of many repeats takes long, and every display of a run needs the summaries of all cases. */
+/** A cache, because a summary of many repeats takes long, and every display of a run needs those of all cases. */
 const summaries = new Map<string, { readonly of: readonly number[]; readonly found: Repeats | null }>();
-/** At most this many values are kept, over all cases. With the times themselves, they take about 64 MB. */
+/** Maximum number of values in `summaries`, over all cases. With the times themselves, they take about 64 MB. */
 const MAX_REMEMBERED = 2 ** 22;
-/** Besides its times, a kept case takes the space of this many numbers. */
+/** Besides its times, a case in `summaries` takes the space of this many numbers. */
 const NUMBERS_PER_CASE = 64;
 let remembered = 0;
 

@@ -27,7 +27,7 @@ interface AssumedLaw {
   readonly quantiles: readonly number[];
   readonly dependentLoads?: readonly number[];
   readonly bytes?: readonly number[];
-  /** The law of gathers from an array of unknown size. */
+  /** The law of the fraction of gathers that miss, if the size of the array is unknown. */
   readonly unsized?: readonly number[];
   readonly source: string;
   readonly learn: 'inspect' | 'probe' | 'ask';
@@ -140,7 +140,7 @@ export function lawSource({ assumed }: Pick<AdvisedInputs, 'assumed'>, path: str
 
 function kernelSource(inputs: AdvisedInputs, path: string): string {
   const field = kernelInput(path)?.field;
-  if (field === undefined || field === 'accesses') return ''; // The law of `accesses` is only for misses.
+  if (field === undefined || field === 'accesses') return ''; // `accesses` has a law only for misses.
   return lawSource(inputs, `kernel.${field}`);
 }
 

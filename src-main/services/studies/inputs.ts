@@ -31,7 +31,7 @@ export const BANDWIDTH = {
   label: 'Achieved fraction of the bandwidth',
 } as const;
 
-/** Returns the law of the gathers that miss, for the accesses of all implementations. */
+/** Returns the law of the fraction of gathers that miss, for the accesses of all implementations. */
 export function gathersOf({ kernel, implementations = [] }: Study, laws: Laws): readonly number[] {
   return gatherLaw(
     [kernel, ...implementations.map((one) => one.kernel)].flatMap(({ accesses = [] }) => accesses),

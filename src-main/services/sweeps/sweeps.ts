@@ -240,7 +240,7 @@ function longestOf<T>(queues: readonly T[][]): T[] {
 }
 
 /**
- * A task is the same part of every device, because the designs of this part need the same depth laws.
+ * A task has the same designs on every device, because they need the same depth laws.
  * @param counts the number of values on each axis, in the order of AXIS_ORDER
  */
 export function missingTasks(

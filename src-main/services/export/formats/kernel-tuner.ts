@@ -301,10 +301,7 @@ function wholeSpace(space: KernelTunerSpace | null): string {
   if (!space)
     return '\n# The sweep kept only its best designs, so they are the whole space.\nWHOLE, RESTRICTIONS = tune_params, restrictions\n';
   const values = [...space.values].map(([name, list]) => `    ${pythonText(name)}: [${list.join(', ')}],\n`);
-  const wrong =
-    space.wrong === 0
-      ? ''
-      : ` ${counted(space.wrong, 'design')} that cannot run ${space.wrong === 1 ? 'passes' : 'pass'} these restrictions.`;
+  const wrong = space.wrong === 0 ? '' : ` RESTRICTIONS admit ${counted(space.wrong, 'design')} that cannot run.`;
   return `
 # WHOLE has all values of the designs, and RESTRICTIONS exclude combinations that cannot run. Add parameters of your own.${wrong}
 WHOLE = {name: tune_params[name] for name in NAMES}

@@ -59,7 +59,7 @@ function slice(startMs: number, endMs: number): { readonly ts: number; readonly 
 }
 
 /**
- * Each multiprocessor is a process, each of its slots a thread, and each block a slice; active thread groups are
+ * Each multiprocessor is a process, each of its block slots a thread, and each block a slice; active thread groups are
  * counters. A measured design has a separate process with one slice, because measurements do not record blocks.
  */
 function launchTrace(
