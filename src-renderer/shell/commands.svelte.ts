@@ -80,7 +80,7 @@ export class Commands {
         (event.target as HTMLElement).blur();
         return;
       }
-      // A browser's undo in a field without typed text would change the field that was left, as if a user typed there.
+      // Where nothing was typed, a browser's undo would change the field before, as if a user typed in that field.
       const isStudyUndo = /^Mod\+(Shift\+)?Z$/.test(key) && isSettledField(event.target);
       if (isStudyUndo) event.preventDefault();
       // Text fields keep their own undo, clipboard and selection.

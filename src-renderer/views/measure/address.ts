@@ -6,7 +6,7 @@ import { CHOICES } from './setup.ts';
 /** `setup` is a tab only in a narrow window. A wide window shows the set-up beside the other tabs. */
 const MEASURE_TABS = ['result', 'calibrate', 'tune', 'setup'] as const;
 
-/** `run` is the sweep that all views show, so the shown measurement is `measured`. */
+/** The shown measurement is `measured`, because `run` in an address is the sweep that all views show. */
 export const measureAddress = {
   measured: numberField<number | null>(null),
   tab: choiceField(MEASURE_TABS, 'result'),

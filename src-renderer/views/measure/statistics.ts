@@ -54,7 +54,7 @@ export function comparisonStats(comparison: MeasuringComparison) {
     {
       value: `${plain(comparison.scale, 4)}${NBSP}×`,
       label: 'scale',
-      hint: `Median of measured divided by predicted time: how far the device is from its data sheet, alike for all designs${intervalText(intervals.scale, (value) => plain(value, 4))}`,
+      hint: `Median of measured divided by predicted time: the factor by which the device differs from its data sheet${intervalText(intervals.scale, (value) => plain(value, 4))}`,
     },
     ...regret
       .filter(({ k }) => k <= designs.length && [1, 5, 10].includes(k))

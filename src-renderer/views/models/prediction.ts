@@ -50,7 +50,7 @@ export function launchModel({ law, unitsPerGroup, groupsPerBlock, residentBlocks
   };
 }
 
-/** Computes the cycles of a launch in which no lane waits for another, and no usable slot is ever empty. */
+/** Computes the cycles of a launch in which no lane waits for another, and no usable block slot is ever empty. */
 export function idealCycles(shape: LaunchShape, meanLength: number, gridBlocks: number): number {
   const { multiprocessors, residentBlocks, groupsPerBlock } = shape;
   const active = Math.min(residentBlocks, Math.ceil(gridBlocks / multiprocessors)) * groupsPerBlock;

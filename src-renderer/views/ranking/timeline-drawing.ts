@@ -174,7 +174,7 @@ function drawBlocks(context: CanvasRenderingContext2D, scene: TimelineScene): vo
         if (colours) context.fillStyle = colours[Math.round(durations[i] * 255)];
         else {
           context.fillStyle = own;
-          // Two blocks that follow each other in a slot have different tones.
+          // Two blocks that follow each other in a block slot have different tones.
           context.globalAlpha = tones[i] === 0 ? 0.85 : theme.dark ? 0.55 : 0.6;
         }
         context.fillRect(from, y + blockLane[i] * geometry.lanePx, Math.max(0.6, x(end) - from - 0.6), tall);

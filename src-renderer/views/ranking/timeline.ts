@@ -2,14 +2,14 @@ import type { SimulationTimeline } from '../../../src-main/contract/api.ts';
 import type { Term } from '../../../src-workers/domain/terms.ts';
 import { count, counted, numericTimes } from '../../format/numbers.ts';
 
-/** The heights of a slot, of a multiprocessor with the gap under it, and of all rows, px. */
+/** The heights of a block slot, of a multiprocessor with the gap under it, and of all rows, px. */
 export type RowGeometry = ReturnType<typeof rowGeometry>;
 
 const GAP_PX = 4;
 const MIN_LANE_PX = 2;
 const MAX_LANE_PX = 12;
 
-/** Makes slots as tall as the room allows, from 2 to 12 px. Rows that do not fit scroll. */
+/** Makes block slots as tall as the room allows, from 2 to 12 px. Rows that do not fit scroll. */
 export function rowGeometry(rows: number, lanes: number, roomPx: number) {
   const fit = (roomPx / Math.max(1, rows) - GAP_PX) / Math.max(1, lanes);
   const lanePx = Math.max(MIN_LANE_PX, Math.min(MAX_LANE_PX, Math.floor(fit)));
