@@ -22,7 +22,7 @@ export interface OpenOptions {
   readonly reads?: boolean | undefined;
 }
 
-/** Before it refuses a file, it may have undone the unfinished work of a killed process there. */
+/** May undo the unfinished work of a killed process in a file, even if it then refuses the file. */
 export function openDatabase(options: OpenOptions): Result<Database.Database> {
   const { file } = options;
   const migrations = readMigrations(options.migrationsFolder);

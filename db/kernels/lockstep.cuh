@@ -139,7 +139,7 @@ Host host;
   std::fflush(nullptr);
   std::fprintf(stderr, "lockstep.cuh: %s: %s\n", what, why);
   std::fflush(nullptr);
-  // This runs at exit too, so it must not call exit.
+  // `stop` runs at exit too, so it must not call exit.
   std::_Exit(1);
 }
 
