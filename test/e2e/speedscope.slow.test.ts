@@ -32,7 +32,7 @@ test('speedscope imports a launch trace without an error', async ({ page, seed }
   await page.goto(PAGE);
   await page.locator('input[type=file]').setInputFiles(file);
   await expect(page).toHaveTitle('launch.json - speedscope');
-  // The file has one profile for the launches, and one for each slot of the drawn multiprocessors.
+  // The file has one profile for the launches, and one for each block slot of the drawn multiprocessors.
   await expect(page.getByText(/^Device, simulated \(pid 1\), Launches \(tid 1\) \(1\/\d{2,}\)$/)).toBeVisible();
   expect(said).toEqual([]);
   folder.remove();

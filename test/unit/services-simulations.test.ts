@@ -169,7 +169,7 @@ it('a timeline shows the replication that was saved, and every block once', asyn
     // A block that starts after the last unit was fetched has no bar.
     if (balancing === 'none') expect(shown).toHaveLength(row.design.gridBlocks);
     else expect(shown.length).toBeLessThanOrEqual(row.design.gridBlocks);
-    // The bars of a slot do not overlap.
+    // The bars of a block slot do not overlap.
     const ends = new Map<string, number>();
     timeline.blockStartMs.forEach((start, i) => {
       const slot = `${timeline.blockRow[i]} ${timeline.blockLane[i]}`;

@@ -278,7 +278,7 @@ describe('a mixed design', () => {
     expect(timeline.launchStartMs).toHaveLength(2);
     expect(second).toBeLessThan(timeline.kernelMs);
     timeline.blockIndex.forEach((block, i) => {
-      // One bar may stand for several blocks of a slot.
+      // One bar may stand for several blocks of a block slot.
       if (block >= design.gridBlocks) expect(timeline.blockStartMs[i]).toBeGreaterThanOrEqual(second);
       else if (timeline.blockCount[i] === 1) expect(timeline.blockEndMs[i]).toBeLessThanOrEqual(second);
     });

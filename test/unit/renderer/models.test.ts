@@ -255,7 +255,7 @@ describe('a launch that is played', () => {
 
   it('runs even work in whole waves', () => {
     const even = playLaunch(unwrap(constantLaw(10)), request);
-    // 40 blocks in 6 slots make seven waves. Each wave takes as long as ten iterations with the resident groups.
+    // 40 blocks in 6 block slots make seven waves. Each wave takes as long as ten iterations with the resident groups.
     expect(new Set(even.blockStartCycles).size).toBe(7);
     expect(new Set(even.replicationCycles).size).toBe(1);
   });

@@ -50,7 +50,7 @@ it('strip plots are headed by the number of seeds, and share one scale with ever
 });
 
 describe('the bars of a timeline', () => {
-  /** Two of four multiprocessors are shown. The first multiprocessor uses two slots, and one of them has two bars. */
+  /** Two of four multiprocessors are shown. The first one uses two block slots, and one of these has two bars. */
   const timeline: SimulationTimeline = {
     designIndex: 7,
     replication: 0,
