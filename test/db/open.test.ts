@@ -12,13 +12,14 @@ import {
 import { join } from 'node:path';
 
 import Database from 'better-sqlite3';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 
 import { readMigrations } from '../../db/migrate.ts';
 import { inspectDatabase, openDatabase } from '../../db/open.ts';
 import { openStore, storeOn } from '../../db/store.ts';
 import type { Store } from '../../db/store-api.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
+import { it } from './folder.ts';
 import { inFolder, MIGRATIONS, sampleChunk, sampleDraft } from './sample.ts';
 import { lacks } from '../tools.mjs';
 import { checkGolden, goldenFile, goldenVersions, soundBySqlite } from '../verify/kills.ts';
@@ -109,18 +110,17 @@ describe('opening', () => {
       expect(openOn(file)).toFail('storage', /version 999/);
       expect(readFileSync(file).equals(before)).toBe(true);
     }));
-  it('refuses a folder, a missing folder and a file in place of a folder, but takes an empty file', () =>
-    inFolder((folder) => {
-      mkdirSync(`${folder}/a.db`);
-      writeFileSync(`${folder}/plain`, '');
-      expect(openOn(`${folder}/a.db`)).toFail('storage', /is a folder/);
-      expect(inspected(folder)).toFail('storage', /is a folder/);
-      for (const path of ['none/a.db', 'plain/a.db'])
-        expect(openOn(`${folder}/${path}`)).toFail('storage', /not a folder/);
-      expect(unwrap(inspected(`${folder}/none.db`))).toEqual({ bytes: null });
-      expect(existsSync(`${folder}/none.db`)).toBe(false);
-      withStore(`${folder}/plain`, () => {});
-    }));
+  it('refuses a folder, a missing folder and a file in place of a folder, but takes an empty file', ({ folder }) => {
+    mkdirSync(`${folder}/a.db`);
+    writeFileSync(`${folder}/plain`, '');
+    expect(openOn(`${folder}/a.db`)).toFail('storage', /is a folder/);
+    expect(inspected(folder)).toFail('storage', /is a folder/);
+    for (const path of ['none/a.db', 'plain/a.db'])
+      expect(openOn(`${folder}/${path}`)).toFail('storage', /not a folder/);
+    expect(unwrap(inspected(`${folder}/none.db`))).toEqual({ bytes: null });
+    expect(existsSync(`${folder}/none.db`)).toBe(false);
+    withStore(`${folder}/plain`, () => {});
+  });
 });
 
 describe('migrating', () => {
@@ -176,23 +176,22 @@ describe('migrating', () => {
       withStore(file, (store) => expect(unwrap(store.createRun(sampleDraft())).id).toBe(3));
     }));
 
-  it('leaves a file whole if the process is killed after any statement of the newest migration', () =>
-    inFolder((folder) => {
-      const newest = readMigrations(MIGRATIONS).at(-1)!;
-      const count = newest.sql.split(/(?<=;)$/m).length - 1;
-      expect(count).toBeGreaterThan(2);
-      for (let statement = 1; statement <= count; statement++) {
-        const file = `${folder}/${statement}.db`;
-        copyFileSync(goldenFile(newest.version - 1), file);
-        const child = [join(import.meta.dirname, 'migrate-child.ts'), file, `${statement}`];
-        expect(spawnSync(process.execPath, child).signal).toBe('SIGKILL');
-        withStore(file, (store) => {
-          expect(unwrap(store.listRuns({})).total).toBe(newest.version > 5 ? 3 : 2);
-          expect(unwrap(store.loadRunColumns(1)).timeMs).toHaveLength(unwrap(store.getRun(1)).enumeratedCount);
-          expect(unwrap(store.checkIntegrity())).toEqual([]);
-        });
-      }
-    }));
+  it('leaves a file whole if the process is killed after any statement of the newest migration', ({ folder }) => {
+    const newest = readMigrations(MIGRATIONS).at(-1)!;
+    const count = newest.sql.split(/(?<=;)$/m).length - 1;
+    expect(count).toBeGreaterThan(2);
+    for (let statement = 1; statement <= count; statement++) {
+      const file = `${folder}/${statement}.db`;
+      copyFileSync(goldenFile(newest.version - 1), file);
+      const child = [join(import.meta.dirname, 'migrate-child.ts'), file, `${statement}`];
+      expect(spawnSync(process.execPath, child).signal).toBe('SIGKILL');
+      withStore(file, (store) => {
+        expect(unwrap(store.listRuns({})).total).toBe(newest.version > 5 ? 3 : 2);
+        expect(unwrap(store.loadRunColumns(1)).timeMs).toHaveLength(unwrap(store.getRun(1)).enumeratedCount);
+        expect(unwrap(store.checkIntegrity())).toEqual([]);
+      });
+    }
+  });
 
   it('keeps the content, and a copy of the file in its old version', () =>
     withGolden(1, (file, folder) => {
@@ -219,67 +218,65 @@ describe('migrating', () => {
     }));
 });
 
-it('the schema has no check that fails for NULL in older versions of SQLite, on a column that may be NULL', () =>
-  inFolder((folder) => {
-    const db = unwrap(openDatabase({ file: `${folder}/new.db`, migrationsFolder: MIGRATIONS }));
-    const select = "SELECT name, sql FROM sqlite_schema WHERE type = 'table'";
-    const tables = db.prepare<[], { name: string; sql: string }>(select).all();
-    const checked = tables.flatMap(({ name, sql }) => {
-      const columns = db.pragma(`table_info(${name})`) as readonly { name: string; notnull: number }[];
-      return columns
-        .filter((column) => !column.notnull && sql.includes(`json_valid(${column.name})`))
-        .map((column) => ({ column: column.name, sql }));
-    });
-    expect(checked.map(({ column }) => column)).toEqual(['failure', 'measuring_device']);
-    for (const { column, sql } of checked) expect(sql).toContain(`CHECK (${column} IS NULL OR json_valid(${column}))`);
-    db.close();
-  }));
+it('the schema has no check that fails for NULL in older versions of SQLite, on a column that may be NULL', ({
+  folder,
+}) => {
+  const db = unwrap(openDatabase({ file: `${folder}/new.db`, migrationsFolder: MIGRATIONS }));
+  const select = "SELECT name, sql FROM sqlite_schema WHERE type = 'table'";
+  const tables = db.prepare<[], { name: string; sql: string }>(select).all();
+  const checked = tables.flatMap(({ name, sql }) => {
+    const columns = db.pragma(`table_info(${name})`) as readonly { name: string; notnull: number }[];
+    return columns
+      .filter((column) => !column.notnull && sql.includes(`json_valid(${column.name})`))
+      .map((column) => ({ column: column.name, sql }));
+  });
+  expect(checked.map(({ column }) => column)).toEqual(['failure', 'measuring_device']);
+  for (const { column, sql } of checked) expect(sql).toContain(`CHECK (${column} IS NULL OR json_valid(${column}))`);
+  db.close();
+});
 
-it.skipIf(lacks('sqlite3')).each(['new', ...goldenVersions()])(
+it.skipIf(lacks('sqlite3')).for(['new', ...goldenVersions()])(
   'a database passes the integrity check of the installed sqlite3: version %s',
-  (version) =>
-    inFolder((folder) => {
-      const file = `${folder}/lockstep.db`;
-      if (version !== 'new') copyFileSync(goldenFile(version as number), file);
-      withStore(file, (store) => {
-        const failed = unwrap(store.createRun(sampleDraft()));
-        const failure = { code: 'internal', message: 'no memory', context: {} } as const;
-        unwrap(store.finishRun(failed.id, { state: 'failed', elapsedMs: 1, failure }));
-        unwrap(store.createRun({ ...sampleDraft(), kind: 'bench', axes: null }));
-      });
-      expect(soundBySqlite(file)).toBe('ok\n');
-    }),
+  (version, { folder }) => {
+    const file = `${folder}/lockstep.db`;
+    if (version !== 'new') copyFileSync(goldenFile(version as number), file);
+    withStore(file, (store) => {
+      const failed = unwrap(store.createRun(sampleDraft()));
+      const failure = { code: 'internal', message: 'no memory', context: {} } as const;
+      unwrap(store.finishRun(failed.id, { state: 'failed', elapsedMs: 1, failure }));
+      unwrap(store.createRun({ ...sampleDraft(), kind: 'bench', axes: null }));
+    });
+    expect(soundBySqlite(file)).toBe('ok\n');
+  },
 );
 
-it('a full disk is reported, and the store keeps everything that was saved', () =>
-  inFolder((folder) => {
-    const file = `${folder}/lockstep.db`;
-    const db = unwrap(openDatabase({ file, migrationsFolder: MIGRATIONS }));
-    const open = storeOn(db, file);
-    const { id, enumeratedCount } = unwrap(open.store.createRun(sampleDraft()));
-    unwrap(open.store.savePredictionChunk(id, sampleChunk(0, 40)));
-    const pages = db.pragma('page_count', { simple: true }) as number;
-    db.pragma(`max_page_count = ${pages}`);
-    const rest = sampleChunk(40, enumeratedCount - 40);
-    expect(open.store.savePredictionChunk(id, rest)).toFail('storage', /No space is left/);
-    expect(unwrap(open.store.listChunks(id))).toEqual([{ firstDesign: 0, count: 40 }]);
-    expect(unwrap(open.store.loadRunColumns(id)).timeMs.subarray(0, 40)).toEqual(sampleChunk(0, 40).timeMs);
-    db.pragma('max_page_count = 1000000');
-    unwrap(open.store.savePredictionChunk(id, rest));
-    open.close();
-  }));
+it('a full disk is reported, and the store keeps everything that was saved', ({ folder }) => {
+  const file = `${folder}/lockstep.db`;
+  const db = unwrap(openDatabase({ file, migrationsFolder: MIGRATIONS }));
+  const open = storeOn(db, file);
+  const { id, enumeratedCount } = unwrap(open.store.createRun(sampleDraft()));
+  unwrap(open.store.savePredictionChunk(id, sampleChunk(0, 40)));
+  const pages = db.pragma('page_count', { simple: true }) as number;
+  db.pragma(`max_page_count = ${pages}`);
+  const rest = sampleChunk(40, enumeratedCount - 40);
+  expect(open.store.savePredictionChunk(id, rest)).toFail('storage', /No space is left/);
+  expect(unwrap(open.store.listChunks(id))).toEqual([{ firstDesign: 0, count: 40 }]);
+  expect(unwrap(open.store.loadRunColumns(id)).timeMs.subarray(0, 40)).toEqual(sampleChunk(0, 40).timeMs);
+  db.pragma('max_page_count = 1000000');
+  unwrap(open.store.savePredictionChunk(id, rest));
+  open.close();
+});
 
-it('the store reports that another program holds the lock, and works again when it is free', () =>
-  inFolder((folder) => {
-    const file = `${folder}/lockstep.db`;
-    const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS, busyTimeoutMs: 30 }));
-    const other = new Database(file);
-    other.exec('BEGIN IMMEDIATE');
-    expect(open.store.createRun(sampleDraft())).toFail('storage', /locked by another program/);
-    // A writer does not make readers wait.
-    expect(unwrap(open.store.listRuns({})).total).toBe(0);
-    other.exec('ROLLBACK');
-    other.close();
-    unwrap(open.store.createRun(sampleDraft()));
-    open.close();
-  }));
+it('the store reports that another program holds the lock, and works again when it is free', ({ folder }) => {
+  const file = `${folder}/lockstep.db`;
+  const open = unwrap(openStore({ file, migrationsFolder: MIGRATIONS, busyTimeoutMs: 30 }));
+  const other = new Database(file);
+  other.exec('BEGIN IMMEDIATE');
+  expect(open.store.createRun(sampleDraft())).toFail('storage', /locked by another program/);
+  // A writer does not make readers wait.
+  expect(unwrap(open.store.listRuns({})).total).toBe(0);
+  other.exec('ROLLBACK');
+  other.close();
+  unwrap(open.store.createRun(sampleDraft()));
+  open.close();
+});

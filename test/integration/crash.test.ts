@@ -4,13 +4,14 @@ import { readFileSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 
 import Database from 'better-sqlite3';
-import { expect, it } from 'vitest';
+import { expect } from 'vitest';
 
 import { processLives } from '../../db/ownership.ts';
 import type { MeasurementRecord } from '../../db/records.ts';
 import { openStore } from '../../db/store.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { inFolder, MIGRATIONS, sampleChunk, sampleDraft } from '../db/sample.ts';
+import { it } from '../db/folder.ts';
+import { MIGRATIONS, sampleChunk, sampleDraft } from '../db/sample.ts';
 
 // Kills are tested in test/verify/kills.ts.
 
@@ -35,36 +36,36 @@ it.runIf(process.platform === 'linux')('counts an ended process as dead before i
   }
 });
 
-it('counts a run as interrupted only when its process has ended or has long been silent', () =>
-  inFolder((folder) => {
-    const file = `${folder}/lockstep.db`;
-    const owner = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
-    const { id } = unwrap(owner.store.createRun(sampleDraft()));
-    const other = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
-    const raw = new Database(file);
-    const stateAfter = (sql: string, value: string | number): string => {
-      raw.prepare(sql).run(value);
-      unwrap(other.beat());
-      return unwrap(other.store.getRun(id)).state;
-    };
-    const secondsAgo = (seconds: number): string => new Date(Date.now() - 1000 * seconds).toISOString();
-    expect(stateAfter('UPDATE owners SET heartbeat_at = ?', secondsAgo(20))).toBe('running');
-    unwrap(owner.beat());
-    expect(stateAfter('UPDATE owners SET pid = ?', process.ppid)).toBe('running');
-    const gone = spawnSync(process.execPath, ['--version']).pid;
-    expect(stateAfter('UPDATE owners SET pid = ?', gone)).toBe('interrupted');
-    // A former owner that is still alive gets a conflict, and writes nothing.
-    expect(owner.store.savePredictionChunk(id, sampleChunk(0, 1))).toFail('conflict');
+it('counts a run as interrupted only when its process has ended or has long been silent', ({ folder }) => {
+  const file = `${folder}/lockstep.db`;
+  const owner = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
+  const { id } = unwrap(owner.store.createRun(sampleDraft()));
+  const other = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
+  const raw = new Database(file);
+  const stateAfter = (sql: string, value: string | number): string => {
+    raw.prepare(sql).run(value);
+    unwrap(other.beat());
+    return unwrap(other.store.getRun(id)).state;
+  };
+  const secondsAgo = (seconds: number): string => new Date(Date.now() - 1000 * seconds).toISOString();
+  expect(stateAfter('UPDATE owners SET heartbeat_at = ?', secondsAgo(20))).toBe('running');
+  unwrap(owner.beat());
+  expect(stateAfter('UPDATE owners SET pid = ?', process.ppid)).toBe('running');
+  const gone = spawnSync(process.execPath, ['--version']).pid;
+  expect(stateAfter('UPDATE owners SET pid = ?', gone)).toBe('interrupted');
+  // A former owner that is still alive gets a conflict, and writes nothing.
+  expect(owner.store.savePredictionChunk(id, sampleChunk(0, 1))).toFail('conflict');
 
-    unwrap(owner.store.resumeRun(id));
-    expect(stateAfter('UPDATE owners SET heartbeat_at = ?', secondsAgo(3600))).toBe('interrupted');
-    raw.close();
-    other.close();
-    owner.close();
-  }));
+  unwrap(owner.store.resumeRun(id));
+  expect(stateAfter('UPDATE owners SET heartbeat_at = ?', secondsAgo(3600))).toBe('interrupted');
+  raw.close();
+  other.close();
+  owner.close();
+});
 
-it.each(['killed', 'closed'] as const)('removes an import that was incomplete when its process was %s', (how) =>
-  inFolder((folder) => {
+it.for(['killed', 'closed'] as const)(
+  'removes an import that was incomplete when its process was %s',
+  (how, { folder }) => {
     const file = `${folder}/lockstep.db`;
     const owner = unwrap(openStore({ file, migrationsFolder: MIGRATIONS }));
     const measurement: MeasurementRecord = {
@@ -110,5 +111,5 @@ it.each(['killed', 'closed'] as const)('removes an import that was incomplete wh
     expect(raw.prepare('SELECT count(*) AS n FROM measurements').get()).toEqual({ n: 4 });
     raw.close();
     next.close();
-  }),
+  },
 );
