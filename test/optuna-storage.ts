@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3';
+import { dataText } from './data.ts';
 
 export interface OptunaTrial {
   readonly state?: string;
@@ -16,14 +17,7 @@ const CHOICES = ['none', 'dynamic-fetch'];
 /** Makes a database like a storage of Optuna 4 (optuna/storages/_rdb/models.py). Choices are saved as their index. */
 export function optunaStorage(studies: readonly StoredStudy[], more = ''): Uint8Array {
   const database = new Database(':memory:');
-  database.exec(`
-    CREATE TABLE studies (study_id INTEGER PRIMARY KEY, study_name VARCHAR(512));
-    CREATE TABLE study_directions (study_direction_id INTEGER PRIMARY KEY, direction VARCHAR(8), study_id INTEGER, objective INTEGER);
-    CREATE TABLE study_system_attributes (study_system_attribute_id INTEGER PRIMARY KEY, study_id INTEGER, "key" VARCHAR(512), value_json TEXT);
-    CREATE TABLE trials (trial_id INTEGER PRIMARY KEY, number INTEGER, study_id INTEGER, state VARCHAR(8), datetime_start DATETIME, datetime_complete DATETIME);
-    CREATE TABLE trial_params (param_id INTEGER PRIMARY KEY, trial_id INTEGER, param_name VARCHAR(512), param_value FLOAT, distribution_json TEXT);
-    CREATE TABLE trial_values (trial_value_id INTEGER PRIMARY KEY, trial_id INTEGER, objective INTEGER, value FLOAT, value_type VARCHAR(7));
-  `);
+  database.exec(dataText('optuna/storage.sql'));
   let id = 0;
   for (const [at, { name, direction = 'MINIMIZE', metrics, trials }] of studies.entries()) {
     database.prepare('INSERT INTO studies VALUES (?, ?)').run(at, name);

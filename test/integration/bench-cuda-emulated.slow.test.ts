@@ -767,64 +767,25 @@ always.skipIf(lacks('g++', 'hipcc'))('compiles for both widths of AMD, and says 
     await compiled(object, 32, '--offload-arch=gfx1030', '--cuda-device-only', '-fsyntax-only');
 });
 
-describe('the emulation itself', () => {
-  const KERNELS = [
-    ['fine', '__shfl_xor_sync(~0u, lane, 1); if (lane < 8) __syncwarp(0xff); __syncthreads();', ''],
-    ['foreign', '__shfl_sync(0xffu, lane, 0);', 'a lane calls with a mask that does not name it'],
-    ['gone', 'if (lane == 0) return; __syncwarp(~0u);', 'a mask names a lane that has left the kernel; let it stay, or leave it out of the mask'], // prettier-ignore
-    ['outside', 'if (lane < 8) __shfl_sync(0xffu, lane, 9);', 'a lane reads from a lane that the mask does not name'],
-    ['apart', 'if (lane < 8) __shfl_sync(0xffu, lane, lane ? 0 : 1); else __syncwarp(~0u); __syncthreads();', 'lanes wait for others that never come, call something else, or have another mask'], // prettier-ignore
-  ] as const;
-  /** Path of a program that runs one of the kernels with 32 lanes. */
-  let program: string;
-  beforeAll(async () => {
-    program = join(folder, 'meeting');
-    const kernels = KERNELS.map(
-      ([name, body]) => `__global__ void ${name}() { const unsigned lane = threadIdx.x; (void)lane; ${body} }`,
-    );
-    await writeFile(
-      `${program}.cu`,
-      `#include <cuda_runtime.h>
-#include <cstdlib>
-${kernels.join('\n')}
-int main(int, char** words) {
-  void (*const kernels[])() = {${KERNELS.map(([name]) => name).join(', ')}};
-  return cudaLaunchKernel(kernels[std::atoi(words[1])], dim3(1), dim3(32), nullptr, 0, nullptr) || cudaDeviceSynchronize() ? 1 : 0;
+/** Compiles a program of the test data on the emulation, and returns its path. */
+async function emulated(name: string): Promise<string> {
+  const program = join(folder, name);
+  const compiled = await runToEnd(EMULATING_NVCC, ['-std=c++17', dataFile(`cuda/${name}.cu`), '-o', program], folder);
+  expect(compiled.stderr).toBe('');
+  return program;
 }
-`,
-    );
-    expect((await runToEnd(EMULATING_NVCC, ['-std=c++17', `${program}.cu`, '-o', program], folder)).stderr).toBe('');
-  });
 
-  it.each(KERNELS)('refuses lanes that synchronise wrongly: %s', async (name, _body, verdict) => {
-    const ended = await runToEnd(program, [String(KERNELS.findIndex(([known]) => known === name))], folder);
-    expect(ended.code).toBe(ended.stderr === '' ? 0 : 1);
-    expect(ended.stderr.trim().replace('CPU emulation of CUDA: ', '')).toBe(verdict);
-  });
+it.each([
+  ['fine', ''],
+  ['foreign', 'a lane calls with a mask that does not name it'],
+  ['gone', 'a mask names a lane that has left the kernel; let it stay, or leave it out of the mask'],
+  ['outside', 'a lane reads from a lane that the mask does not name'],
+  ['apart', 'lanes wait for others that never come, call something else, or have another mask'],
+])('the emulation itself refuses lanes that synchronise wrongly: %s', async (name, verdict) => {
+  const ended = await runToEnd(await emulated('meeting'), [name], folder);
+  expect(ended.code).toBe(verdict === '' ? 0 : 1);
+  expect(ended.stderr.trim().replace('CPU emulation of CUDA: ', '')).toBe(verdict);
 });
 
-it('the host finds the line of a cache from usual slow loads, and waits only for the clocks of an idle device', async () => {
-  // The latencies are like those of a GPU: 40 or 41 cycles for a hit, 250 for every `links`-th load, which misses, and
-  // 2000 for the first load of a page, which waits for an address translation.
-  const source = join(folder, 'host.cu');
-  await writeFile(
-    source,
-    `#include "${join(SOURCES, 'probes.cuh')}"
-int main() {
-  for (const size_t links : {4, 16, 32, 2000}) {
-    lockstep::Words latencies;
-    for (size_t i = 0; i < 1024; ++i) latencies.push_back(i % 512 == 0 ? 2000 : i % links == 0 ? 250 : 40 + i % 2);
-    std::printf("%g ", lockstep::spacing(latencies));
-  }
-  lockstep::Activity activity;
-  const auto start = lockstep::Activity::Clock::now();
-  std::printf("%d", activity.idle(start));
-  activity.worked(start);
-  for (const int ms : {0, 50, 99, 101, 5000}) std::printf(" %d", activity.idle(start + std::chrono::milliseconds(ms)));
-}
-`,
-  );
-  const program = join(folder, 'host');
-  expect((await runToEnd(EMULATING_NVCC, ['-std=c++17', source, '-o', program], folder)).stderr).toBe('');
-  expect((await runToEnd(program, [], folder)).stdout).toBe('32 128 256 0 1 0 0 0 1 1');
-});
+it('the host finds the line of a cache from usual slow loads, and waits only for the clocks of an idle device', async () =>
+  expect((await runToEnd(await emulated('host-checks'), [], folder)).stdout).toBe('32 128 256 0 1 0 0 0 1 1'));

@@ -8,7 +8,7 @@ import type { Design } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { parseKernelTuner } from '../../src-workers/parse/kernel-tuner.ts';
 import { HOSTILE, NOTHING_ELSE, smallStudy } from '../unit/export-runs.ts';
-import { encode } from '../data.ts';
+import { dataText, encode } from '../data.ts';
 import { lacks } from '../tools.mjs';
 import { testFolder, useBench } from '../workplace.ts';
 
@@ -31,14 +31,14 @@ describe.skipIf(lacks('python3'))('the files for tuners', () => {
   });
 
   /** Runs a Python program that imports the file of a run as `exported`, and returns its JSON output. */
-  function python<T>(document: ExportDocument | null, program: string): T {
+  function python<T>(document: ExportDocument | null, program: string, ...args: readonly number[]): T {
     if (document) writeFileSync(join(folder, 'exported.py'), document.text);
     const options = {
       encoding: 'utf8',
       cwd: join(folder, 'work'),
       env: { ...process.env, PYTHONPATH: `${folder}:${RECORDERS}`, PYTHONDONTWRITEBYTECODE: '1' },
     } as const;
-    return JSON.parse(execFileSync('python3', ['-W', 'error', '-c', program], options)) as T;
+    return JSON.parse(execFileSync('python3', ['-W', 'error', '-c', program, ...args.map(String)], options)) as T;
   }
   const page = (runId: number, limit: number): Promise<RankPage> => bench.call('ranking.page', { runId, limit });
   const importInto = (runId: number, file: string, more: object = {}) =>
@@ -50,18 +50,8 @@ describe.skipIf(lacks('python3'))('the files for tuners', () => {
     expect(document.designs!.listed).toBe(30);
     const found = python<{ units: number[]; kept: number[]; best: { blocks: number; threads: number; ms: number }[] }>(
       document,
-      `
-import json, triton, exported
-best, kept = [], []
-for units in (${units}, ${few}, ${between}, ${beyond}, exported.UNITS[-1]):
-    arguments = {exported.UNITS_ARGUMENT: units, "out": None}
-    configs = triton.prune(exported.configs, arguments, {"stream": 0}, **exported.prune_configs_by)
-    kept.append(len(configs))
-    config = min(configs, key=lambda config: exported.perf_model(**arguments, **config.all_kwargs()))
-    meta = {**arguments, **config.all_kwargs()}
-    best.append(dict(blocks=exported.grid(meta)[0], threads=meta["num_warps"] * 32, ms=exported.perf_model(**meta)))
-    assert meta["THREADS_PER_UNIT"] * meta["BLOCK_UNITS"] == meta["num_warps"] * 32
-print(json.dumps(dict(units=exported.UNITS, kept=kept, best=best)))`,
+      dataText('tuners/triton_choices.py'),
+      ...[units, few, between, beyond],
     );
     expect(found.units).toContain(units);
     for (const count of found.kept) expect(count).toBeWithin(1, 10);
@@ -88,16 +78,7 @@ print(json.dumps(dict(units=exported.UNITS, kept=kept, best=best)))`,
     const document = await bench.render(run, 'kernel-tuner', { limit: 40 });
     const found = python<{ results: { time: number; blocks: number }[]; x0: Record<string, number>; calls: unknown[] }>(
       document,
-      `
-import contextlib, io, json, runpy, kernel_tuner, exported
-with contextlib.redirect_stdout(io.StringIO()) as said:
-    runpy.run_module("exported", run_name="__main__")
-assert said.getvalue() == "Wrote the predictions to walk-predicted.json\\n", said.getvalue()
-exported.tune("kernel.cu", [], strategy="minimize", strategy_options={"max_fevals": 5})
-exported.tune("kernel.cu", [], strategy="bayes_opt")
-simulated, own, _ = kernel_tuner.calls
-assert not {"loop", "balancing", "implementation"} & set(exported.NAMES)
-print(json.dumps(dict(results=simulated["results"], x0=dict(zip(exported.NAMES, own["strategy_options"]["x0"])), calls=own["strategy_options"])))`,
+      dataText('tuners/kernel_tuner_calls.py'),
     );
     expect(found.results).toHaveLength(40);
     const { rows } = await page(run, 40);
@@ -166,13 +147,7 @@ print(json.dumps(dict(results=simulated["results"], x0=dict(zip(exported.NAMES, 
     const several = await bench.run(studyOf({ axes, kernel, implementations }));
     const found = python<{ whole: number[][]; of: number; strings: boolean }>(
       await bench.render(several, 'kernel-tuner', { limit: 5 }),
-      `
-import itertools, json, exported
-passes = [compile(one, "restriction", "eval") for one in exported.RESTRICTIONS]
-space = list(itertools.product(*exported.WHOLE.values()))
-whole = [one for one in space if all(eval(each, dict(zip(exported.WHOLE, one))) for each in passes)]
-assert list(exported.WHOLE) == list(exported.NAMES) and set(exported.PREDICTED_MS) < set(whole)
-print(json.dumps(dict(whole=whole, of=len(space), strings=all(isinstance(one, str) for one in exported.RESTRICTIONS))))`,
+      dataText('tuners/kernel_tuner_space.py'),
     );
     const { rows } = await page(several, 1000);
     const designs = rows.map(

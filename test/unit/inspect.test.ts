@@ -42,24 +42,7 @@ describe('loops of PTX', () => {
     ['', 1],
     ['st.global.u32 [%rd4], %r5;', 2],
   ])('waits for an atomic only if its result is read: %j', (use, dependentLoads) => {
-    const ptx = `.version 9.0
-.target sm_90
-.visible .entry histogram(.param .u64 counts)
-{
-	ld.param.u64 %rd1, [counts];
-$L1:
-	ld.global.u32 %r4, [%rd4];
-	mul.wide.u32 %rd5, %r4, 4;
-	add.s64 %rd6, %rd1, %rd5;
-	atom.global.add.u32 %r5, [%rd6], 1;
-	${use}
-	add.s64 %rd4, %rd4, 128;
-	add.s32 %r3, %r3, 1;
-	setp.lt.u32 %p1, %r3, 9;
-	@%p1 bra $L1;
-	ret;
-}
-`;
+    const ptx = dataText('inspect/histogram.ptx').replace('// use of %r5', use);
     const found = read({ ptx });
     expect(chosenOf(found).dependentLoads).toBe(dependentLoads);
     expect(found.notes.join(' ')).toContain('An iteration has 1 atomic on device memory.');
@@ -110,36 +93,7 @@ $L1:
     ['ld.global.f32 %f1, [%rd1];', false],
   ])('an end that depends on where a thread left an earlier loop differs if that did: %j', (sought, divergent) => {
     // while (at < m && table[at] < sought) at++; for (k = counts[at]; k > 0; k--) …
-    const ptx = `.version 9.0
-.target sm_90
-.visible .entry pick()
-{
-	mov.u32 %r1, %tid.x;
-	mul.wide.u32 %rd5, %r1, 4;
-	add.s64 %rd6, %rd1, %rd5;
-	${sought}
-	mov.u32 %r2, 0;
-$L_1:
-	mul.wide.u32 %rd7, %r2, 4;
-	add.s64 %rd8, %rd2, %rd7;
-	ld.global.f32 %f2, [%rd8];
-	setp.geu.f32 %p1, %f2, %f1;
-	@%p1 bra $L_2;
-	add.s32 %r2, %r2, 1;
-	setp.lt.s32 %p2, %r2, %r9;
-	@%p2 bra $L_1;
-$L_2:
-	mul.wide.u32 %rd9, %r2, 4;
-	add.s64 %rd10, %rd3, %rd9;
-	ld.global.u32 %r3, [%rd10];
-$L_3:
-	add.f32 %f3, %f3, %f2;
-	add.s32 %r3, %r3, -1;
-	setp.gt.s32 %p3, %r3, 0;
-	@%p3 bra $L_3;
-	ret;
-}
-`;
+    const ptx = dataText('inspect/pick.ptx').replace('// load of %f1', sought);
     expect(read({ ptx }).loops.map((loop) => loop.divergent)).toEqual([divergent, divergent]);
   });
 
