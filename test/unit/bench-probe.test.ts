@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { reducedText, startOf } from '../../src-main/contract/probe.ts';
 import { takePart } from '../../src-workers/predict/ordered.ts';
 import { describe, expect, it } from 'vitest';
@@ -12,7 +11,7 @@ import {
   type TimedRecord,
 } from '../../src-workers/bench/probe.ts';
 import type { BenchRecord } from '../../src-workers/domain/benchmark.ts';
-import { forAll } from '../for-all.ts';
+import { forAll, real, whole } from '../for-all.ts';
 
 const DEVICE = { type: 'device' } as BenchRecord;
 const sample = (id: string, launch: number, timeMs: number): BenchRecord => ({
@@ -145,19 +144,19 @@ describe('a measurement that fits the time', () => {
   });
 
   it('fits the time, or is the smallest possible measurement', () => {
-    const time = fc.double({ min: 0.001, max: 10_000, noNaN: true });
-    forAll(time, time, fc.integer({ min: 1, max: 1000 }), fc.integer({ min: 1, max: 60 }), (launch, prepare, designs, repeats) => {
-        const rounds = [round(1000, launch, { prepareMs: prepare })];
-        const found = fittingMeasurement(rounds, { ...asked, designs, repeats });
-        expect(found.repeats).toBeWithin(Math.min(repeats, 7), repeats);
-        expect(found.estimateMs).toBeLessThanOrEqual(found.fullMs);
-        if (found.designs > Math.min(designs, 6)) expect(found.estimateMs).toBeLessThanOrEqual(asked.timeLimitMs);
-        expect(found.units).toBeGreaterThanOrEqual(1000);
-        // A launch of fewer units still takes 50 ms, unless more units would exceed the limit of a design.
-        const each = (units: number): number => prepare * units / 1000 + (found.repeats + 3) * launch * units / 1000;
-        if (found.units < asked.units && each(found.units * 1.2) < 30_000)
-          expect(launch * found.units / 1000).toBeGreaterThanOrEqual(49.9);
-      }); // prettier-ignore
+    const time = real(0.001, 10_000);
+    forAll(time, time, whole(1, 1000), whole(1, 60), (launch, prepare, designs, repeats) => {
+      const rounds = [round(1000, launch, { prepareMs: prepare })];
+      const found = fittingMeasurement(rounds, { ...asked, designs, repeats });
+      expect(found.repeats).toBeWithin(Math.min(repeats, 7), repeats);
+      expect(found.estimateMs).toBeLessThanOrEqual(found.fullMs);
+      if (found.designs > Math.min(designs, 6)) expect(found.estimateMs).toBeLessThanOrEqual(asked.timeLimitMs);
+      expect(found.units).toBeGreaterThanOrEqual(1000);
+      // A launch of fewer units still takes 50 ms, unless more units would exceed the limit of a design.
+      const each = (units: number): number => (prepare * units) / 1000 + ((found.repeats + 3) * launch * units) / 1000;
+      if (found.units < asked.units && each(found.units * 1.2) < 30_000)
+        expect((launch * found.units) / 1000).toBeGreaterThanOrEqual(49.9);
+    });
   });
 });
 

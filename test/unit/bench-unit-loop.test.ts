@@ -10,7 +10,7 @@ import { listBucketRanges } from '../../src-workers/predict/depth/prepared-law.t
 import type { SweepPlan } from '../../src-workers/predict/plan.ts';
 import { empiricalLaw } from '../../src-workers/models/workload/laws.ts';
 import { seededRandom } from '../../src-workers/simulate/random.ts';
-import { forAll } from '../for-all.ts';
+import { forAll, real, whole } from '../for-all.ts';
 
 /** Sorts units by length in the simplest way. Units of equal length keep their order. */
 function sorted(lengths: Uint32Array, from = 0, to = lengths.length): number[] {
@@ -19,7 +19,7 @@ function sorted(lengths: Uint32Array, from = 0, to = lengths.length): number[] {
 
 const lengthsOf = (length: fc.Arbitrary<number>) =>
   fc.array(length, { minLength: 1, maxLength: 300 }).map((lengths) => Uint32Array.from(lengths));
-const someLengths = lengthsOf(fc.oneof(fc.integer({ min: 0, max: 9 }), fc.integer({ min: 0, max: 0xffffffff })));
+const someLengths = lengthsOf(fc.oneof(whole(0, 9), whole(0, 0xffffffff)));
 const orderOf = (...of: Parameters<typeof unitLoop.unitOrder>) => [...unwrap(unitLoop.unitOrder(...of))];
 
 describe('order of the units', () => {
@@ -31,7 +31,7 @@ describe('order of the units', () => {
   });
 
   it('sorts all units, or each window in its place, and the sort is stable', () =>
-    forAll(someLengths, fc.integer({ min: 1, max: 400 }), (lengths, window) => {
+    forAll(someLengths, whole(1, 400), (lengths, window) => {
       expect(orderOf(lengths, { kind: 'full-sort' }, 4)).toEqual(sorted(lengths));
       const windows: number[] = [];
       for (let from = 0; from < lengths.length; from += window)
@@ -40,7 +40,7 @@ describe('order of the units', () => {
     }));
 
   it.each(['quantile-buckets', 'best-buckets'] as const)('takes each %s in turn, and keeps the order inside', (kind) =>
-    forAll(lengthsOf(fc.integer({ min: 0, max: 40 })), fc.integer({ min: 1, max: 8 }), (drawn, k) => {
+    forAll(lengthsOf(whole(0, 40)), whole(1, 8), (drawn, k) => {
       const counts = new Map<number, number>();
       for (const length of drawn) counts.set(length, (counts.get(length) ?? 0) + 1);
       const expected: number[] = [];
@@ -97,7 +97,7 @@ describe('the unit loop', () => {
   };
 
   it('computes the result of its definition', () =>
-    forAll(fc.array(fc.integer({ min: 0, max: 70 }), { minLength: 1, maxLength: 20 }), (lengths) => {
+    forAll(fc.array(whole(0, 70), { minLength: 1, maxLength: 20 }), (lengths) => {
       const results = unitLoop.referenceResults(Uint32Array.from(lengths));
       lengths.forEach((length, unit) => {
         const factor = wideMix(BigInt(unit + 1)) | 1n;
@@ -129,10 +129,10 @@ const THREADS = [1, 2, 4, 8, 16, 32];
 const KERNEL: KernelProfile = { ...KERNEL_DEFAULTS, name: 'k', registersPerThread: 40, instructionsPerIteration: 40 };
 const kernels = fc
   .record({
-    instructionsPerIteration: fc.double({ min: 1, max: 600, noNaN: true }),
-    shares: fc.array(fc.double({ min: 0, max: 0.33, noNaN: true }), { minLength: 3, maxLength: 3 }),
-    serialFraction: fc.double({ min: 0, max: 1, noNaN: true }),
-    cooperationCost: fc.double({ min: 0, max: 0.5, noNaN: true }),
+    instructionsPerIteration: real(1, 600),
+    shares: fc.array(real(0, 0.33), { minLength: 3, maxLength: 3 }),
+    serialFraction: real(0, 1),
+    cooperationCost: real(0, 0.5),
     dependentLoadsPerIteration: fc.constantFrom(0, 0.5, 1, 2, 3.3),
     bytesPerIteration: fc.constantFrom(0, 4, 8, 12, 40, 100),
     sharing: fc.constantFrom('deal' as const, 'split' as const),

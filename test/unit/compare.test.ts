@@ -9,6 +9,7 @@ import { cellNames, headNames, shortDeviceName, shortNames, withNames } from '..
 import { compareRows, isEqualRow, kneeThreadGroups } from '../../src-renderer/views/compare/rows.ts';
 import { spreadLabels } from '../../src-workers/numeric/ticks.ts';
 import { seriesOf } from '../../src-renderer/views/compare/series.ts';
+import { ended } from './engine-calls.ts';
 import { smallStudy } from './export-runs.ts';
 import { useBench } from '../workplace.ts';
 
@@ -185,8 +186,7 @@ it('two runs name their changes if they follow one another, and say whether kern
   const { id } = await call('studies.save', { study: ONE_DESIGN });
   const run = async (change: Partial<typeof ONE_DESIGN>) => {
     await call('studies.save', { id, study: { ...ONE_DESIGN, ...change } });
-    const { runId: started } = await call('runs.start', { studyId: id });
-    return (await call('runs.wait', { id: started })).id;
+    return (await ended(bench.engine, 'runs.start', { studyId: id })).id;
   };
   const other = { ...ONE_DESIGN.kernel, serialFraction: 0.2 };
   const wider = { ...ONE_DESIGN.axes, blockThreads: [128, 256] };

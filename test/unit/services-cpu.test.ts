@@ -11,9 +11,9 @@ import { parseStudy } from '../../src-main/contract/parse.ts';
 import { term } from '../../src-workers/domain/terms.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { EXPORTERS } from '../../src-main/services/export/formats.ts';
-import { finished, progressed } from './engine-calls.ts';
+import { ended, progressed } from './engine-calls.ts';
 import { smallStudy } from './export-runs.ts';
-import { useBench } from '../workplace.ts';
+import { sweep as sweepOn, useBench } from '../workplace.ts';
 
 const MATRIX = join(import.meta.dirname, '../../db/examples/ca-GrQc.mtx');
 const DEVICES = ['amd-epyc-7302p', 'nvidia-a100-sxm4-40gb', 'nvidia-grace-gh200'];
@@ -35,11 +35,7 @@ const mixed = (change: Partial<StudyFile> = {}): StudyFile => ({
 
 const { call, engine } = useBench();
 
-async function start(study: StudyFile): Promise<number> {
-  const { id } = await call('studies.save', { study });
-  return (await call('runs.start', { studyId: id })).runId;
-}
-const sweep = async (study: StudyFile): Promise<RunSummary> => finished(engine, await start(study));
+const sweep = (study: StudyFile): Promise<RunSummary> => sweepOn(engine, study);
 const page = (runId: number) => call('ranking.page', { runId, limit: 100, detail: true });
 
 describe('a study of CPUs and a GPU', () => {
@@ -104,7 +100,7 @@ describe('a study of CPUs and a GPU', () => {
   ])('a run is stale after a change of the seed only if this changes its times: %s', async (device, changed) => {
     const { id } = await call('studies.save', { study: mixed({ devices: [device] }) });
     const times = async () => {
-      const run = await finished(engine, (await call('runs.start', { studyId: id })).runId);
+      const run = await ended(engine, 'runs.start', { studyId: id });
       return { run, rows: (await page(run.id)).rows.map(({ designIndex, timeMs }) => [designIndex, timeMs]) };
     };
     const before = await times();
@@ -159,15 +155,14 @@ describe('a study of CPUs and a GPU', () => {
       devices: ['amd-epyc-7302p', 'intel-xeon-platinum-8360y'],
       axes: { balancing: ['row-split'], blockThreads: { from: 1, to: 64 }, cores: { from: 1, to: 1024 } },
     });
-    const runId = await start(study);
+    const { id } = await call('studies.save', { study });
+    const { runId } = await call('runs.start', { studyId: id });
     await progressed(engine);
     await call('runs.cancel', { id: runId });
     const { state, valid, invalid, enumerated } = await call('runs.get', { id: runId });
     expect(state).toBe('cancelled');
     expect(valid + invalid).toBeLessThan(enumerated);
-    const done = finished(engine, runId);
-    await call('runs.resume', { id: runId });
-    expect(await done).toMatchObject({ state: 'complete' });
+    expect(await ended(engine, 'runs.resume', { id: runId })).toMatchObject({ state: 'complete' });
     const whole = await sweep(study);
     const columns = async (id: number) => unwrap(await engine.context.store.loadRunColumns(id));
     expect(await columns(runId)).toEqual(await columns(whole.id));

@@ -10,7 +10,7 @@ import { unwrap, type FailureCode } from '../../src-workers/domain/result.ts';
 import { countLengths } from '../../src-workers/models/workload/generated.ts';
 import { makeGivenLengths, makeUnitLaw, repeatUnits } from '../../src-workers/predict/ordered.ts';
 import { smallStudy, wideStudy as wide } from './export-runs.ts';
-import { call, ended, finished, heard, progressed } from './engine-calls.ts';
+import { call, ended, heard, progressed } from './engine-calls.ts';
 import { sweep, useBench, useEngines } from '../workplace.ts';
 import { encode } from '../data.ts';
 
@@ -54,9 +54,7 @@ describe('a sweep', () => {
     expect(partial).toContain(missing);
     expect((await call(engine, 'export.render', { runId, format: 'cuda' })).text).toContain(missing);
 
-    const done = finished(engine, runId);
-    await call(engine, 'runs.resume', { id: runId });
-    const resumed = await done;
+    const resumed = await ended(engine, 'runs.resume', { id: runId });
     expect(resumed.state).toBe('complete');
     expect(resumed.valid + resumed.invalid).toBe(resumed.enumerated);
     expect(resumed.elapsedMs).toBeGreaterThan(cancelled.elapsedMs);
@@ -131,9 +129,7 @@ describe('a sweep', () => {
     expect(attempts.get(broken)).toBe(2);
     const run = await call(engine, 'runs.get', { id: runId });
     expect(run).toMatchObject({ state: 'failed', error: result.error.message });
-    const done = finished(engine, runId);
-    await call(engine, 'runs.resume', { id: runId });
-    expect((await done).state).toBe('complete');
+    expect((await ended(engine, 'runs.resume', { id: runId })).state).toBe('complete');
   });
 });
 
