@@ -530,41 +530,38 @@ describe('a measurement that is stopped', () => {
   });
 });
 
-describe('a page that measures', () => {
+it('a page that measures requests the plan, sends its results, and may stop and resume', async () => {
   const device = measuringDevice({ backend: 'webgpu', name: 'Page GPU', fingerprint: 'page', threadGroupWidth: 4 });
   const sample = { type: 'sample', warmUp: false, clockMhz: null } as const;
   const samples = (id: string, repeats: number): BenchRecord[] =>
     Array.from({ length: repeats }, (_, repeat) => ({ ...sample, case: id, repeat, timeNs: 1e6 + repeat }));
+  const { runId: id } = await call(engine, 'bench.start', ask(runId, { target: 'webgpu-page', count: 3 }));
+  const plan = await call(engine, 'bench.plan', { id });
+  expect(plan).toMatchObject({ backend: 'webgpu', repeats: 7, warmUps: 3, workload: { label: 'geometric(0.05)' } });
+  expect(plan.workload!.lengths).toHaveLength(100_000);
+  // The lengths are 10⁵ draws from geometric(0.05). Their mean is within five standard errors of 20.
+  const mean = plan.workload!.lengths.reduce((sum, length) => sum + length, 0) / 100_000;
+  expect(Math.abs(mean - 20)).toBeLessThan(5 * (Math.sqrt(0.95) / 0.05 / Math.sqrt(100_000)));
+  const [first, second, third] = plan.cases.map((one) => one.id);
+  const send = (records: readonly unknown[]) => call(engine, 'bench.record', { id, records });
 
-  it('requests the plan, sends its results, and may stop and resume', async () => {
-    const { runId: id } = await call(engine, 'bench.start', ask(runId, { target: 'webgpu-page', count: 3 }));
-    const plan = await call(engine, 'bench.plan', { id });
-    expect(plan).toMatchObject({ backend: 'webgpu', repeats: 7, warmUps: 3, workload: { label: 'geometric(0.05)' } });
-    expect(plan.workload!.lengths).toHaveLength(100_000);
-    // The lengths are 10⁵ draws from geometric(0.05). Their mean is within five standard errors of 20.
-    const mean = plan.workload!.lengths.reduce((sum, length) => sum + length, 0) / 100_000;
-    expect(Math.abs(mean - 20)).toBeLessThan(5 * (Math.sqrt(0.95) / 0.05 / Math.sqrt(100_000)));
-    const [first, second, third] = plan.cases.map((one) => one.id);
-    const send = (records: readonly unknown[]) => call(engine, 'bench.record', { id, records });
+  await refuses(engine, 'bench.record', { id, records: [{ type: 'sample', case: first }] }, /records\[0\].*repeat/);
+  await send([device, ...samples(first, 7)]);
+  await send([{ type: 'check', case: first, correct: true, message: '' }, ...samples(second, 3)]);
+  expect(caseIds(await doneCases(engine, id))).toEqual([first]);
+  await call(engine, 'runs.cancel', { id });
+  expect(caseIds(await doneCases(engine, id))).toEqual([first]);
+  await refuses(engine, 'bench.plan', { id }, /not being measured by a page/);
 
-    await refuses(engine, 'bench.record', { id, records: [{ type: 'sample', case: first }] }, /records\[0\].*repeat/);
-    await send([device, ...samples(first, 7)]);
-    await send([{ type: 'check', case: first, correct: true, message: '' }, ...samples(second, 3)]);
-    expect(caseIds(await doneCases(engine, id))).toEqual([first]);
-    await call(engine, 'runs.cancel', { id });
-    expect(caseIds(await doneCases(engine, id))).toEqual([first]);
-    await refuses(engine, 'bench.plan', { id }, /not being measured by a page/);
-
-    await call(engine, 'runs.resume', { id });
-    const rest = await call(engine, 'bench.plan', { id });
-    expect(rest.cases.map((one) => one.id)).toEqual([second, third]);
-    expect(rest.workload!.lengths).toEqual(plan.workload!.lengths);
-    await send([device, ...samples(second, 7), ...samples(third, 7), { type: 'done', elapsedMs: 5 }]);
-    expect(await call(engine, 'runs.get', { id })).toMatchObject({ state: 'complete', valid: 3 });
-    const found = await doneCases(engine, id);
-    expect(caseIds(found)).toEqual([first, second, third]);
-    expect(found[0].correct).toBe(true);
-  });
+  await call(engine, 'runs.resume', { id });
+  const rest = await call(engine, 'bench.plan', { id });
+  expect(rest.cases.map((one) => one.id)).toEqual([second, third]);
+  expect(rest.workload!.lengths).toEqual(plan.workload!.lengths);
+  await send([device, ...samples(second, 7), ...samples(third, 7), { type: 'done', elapsedMs: 5 }]);
+  expect(await call(engine, 'runs.get', { id })).toMatchObject({ state: 'complete', valid: 3 });
+  const found = await doneCases(engine, id);
+  expect(caseIds(found)).toEqual([first, second, third]);
+  expect(found[0].correct).toBe(true);
 });
 
 describe('a probe before measuring', () => {

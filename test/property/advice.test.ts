@@ -155,46 +155,41 @@ it('a stretched order has whole lengths next to those of its law, and keeps thei
   });
 });
 
-describe('the least regret', () => {
-  const space = (blockThreads: readonly number[], threadsPerUnit: readonly number[]): SpaceAxes => {
-    return { ...axes, threadsPerUnit, blockThreads, loop: ['nested'], balancing: ['none'], registerCap: [null] };
-  };
-  const spaces = [space([64, 128, 256], [1, 2, 4]), space([128, 64, 512], [2, 1, 8])];
-  const sizes = spaces.map((one) => axisCounts(one).reduce((product, count) => product * count, 1));
-  const time = fc.oneof({ weight: 6, arbitrary: whole(10, 40) }, { weight: 1, arbitrary: fc.constant(NaN) });
-  const times = fc.tuple(...sizes.map((size) => fc.array(time, { minLength: size, maxLength: size })));
+const space = (blockThreads: readonly number[], threadsPerUnit: readonly number[]): SpaceAxes => {
+  return { ...axes, threadsPerUnit, blockThreads, loop: ['nested'], balancing: ['none'], registerCap: [null] };
+};
+const spaces = [space([64, 128, 256], [1, 2, 4]), space([128, 64, 512], [2, 1, 8])];
+const sizes = spaces.map((one) => axisCounts(one).reduce((product, count) => product * count, 1));
+const time = fc.oneof({ weight: 6, arbitrary: whole(10, 40) }, { weight: 1, arbitrary: fc.constant(NaN) });
+const times = fc.tuple(...sizes.map((size) => fc.array(time, { minLength: size, maxLength: size })));
 
-  it('equals the result of comparing all designs one by one, matched by the values of their axes', () =>
-    forAll(times, (given) => {
-      const scenarios = spaces.map((one, i) => ({ axes: one, timeMs: Float64Array.from(given[i]) }));
-      const named = scenarios.map(({ axes: own, timeMs }) => {
-        const of = new Map<string, number>();
-        const positions = new Int32Array(AXES);
-        for (let design = 0; design < timeMs.length; design += 1) {
-          decodeInto(positions, axisCounts(own), design);
-          const [, , , unit, , , launch, , block] = positions;
-          if (!Number.isNaN(timeMs[design]))
-            of.set(
-              `${own.threadsPerUnit[unit]} ${own.launch[launch].value} ${own.blockThreads[block]}`,
-              timeMs[design],
-            );
-        }
-        return of;
-      });
-      const best = named.map((of) => Math.min(...of.values()));
-      const worst = [...named[0].keys()]
-        .filter((name) => named[1].has(name))
-        .map((name) => Math.max(...named.map((of, i) => of.get(name)! / best[i] - 1)))
-        .sort((a, b) => a - b);
-      const found = leastRegret(scenarios, 5);
-      expect(found.common).toBe(worst.length);
-      expect(found.designs.map((design) => design.worst)).toEqual(worst.slice(0, 5));
-      for (const { designs, regret } of found.designs)
-        expect(regret).toEqual(designs.map((design, i) => scenarios[i].timeMs[design] / best[i] - 1));
-      found.ownBest.forEach((own, i) => {
-        const [name] = [...named[i]].find(([, timeMs]) => timeMs === best[i])!;
-        if (!named.every((of) => of.has(name))) expect(own).toBeNaN();
-        else expect(own).toBe(Math.max(...named.map((of, j) => of.get(name)! / best[j] - 1)));
-      });
-    }));
-});
+it('the least regret equals the result of comparing all designs one by one, matched by the values of their axes', () =>
+  forAll(times, (given) => {
+    const scenarios = spaces.map((one, i) => ({ axes: one, timeMs: Float64Array.from(given[i]) }));
+    const named = scenarios.map(({ axes: own, timeMs }) => {
+      const of = new Map<string, number>();
+      const positions = new Int32Array(AXES);
+      for (let design = 0; design < timeMs.length; design += 1) {
+        decodeInto(positions, axisCounts(own), design);
+        const [, , , unit, , , launch, , block] = positions;
+        if (!Number.isNaN(timeMs[design]))
+          of.set(`${own.threadsPerUnit[unit]} ${own.launch[launch].value} ${own.blockThreads[block]}`, timeMs[design]);
+      }
+      return of;
+    });
+    const best = named.map((of) => Math.min(...of.values()));
+    const worst = [...named[0].keys()]
+      .filter((name) => named[1].has(name))
+      .map((name) => Math.max(...named.map((of, i) => of.get(name)! / best[i] - 1)))
+      .sort((a, b) => a - b);
+    const found = leastRegret(scenarios, 5);
+    expect(found.common).toBe(worst.length);
+    expect(found.designs.map((design) => design.worst)).toEqual(worst.slice(0, 5));
+    for (const { designs, regret } of found.designs)
+      expect(regret).toEqual(designs.map((design, i) => scenarios[i].timeMs[design] / best[i] - 1));
+    found.ownBest.forEach((own, i) => {
+      const [name] = [...named[i]].find(([, timeMs]) => timeMs === best[i])!;
+      if (!named.every((of) => of.has(name))) expect(own).toBeNaN();
+      else expect(own).toBe(Math.max(...named.map((of, j) => of.get(name)! / best[j] - 1)));
+    });
+  }));

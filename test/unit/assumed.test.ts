@@ -238,12 +238,13 @@ describe('expected regret', () => {
   });
 });
 
-describe('a choice by registers, instructions per iteration and lengths alone', () => {
-  const launches = readRows(join(cycleSim, 'designs.csv')).filter(
-    (row) => row.device === 'turing-2sm' && row.kernel.startsWith('nested'),
-  );
+const launches = readRows(join(cycleSim, 'designs.csv')).filter(
+  (row) => row.device === 'turing-2sm' && row.kernel.startsWith('nested'),
+);
 
-  it.each(['geometric', 'uniform', 'pareto'])('is good among the simulated launches of %s lengths', (law) => {
+it.each(['geometric', 'uniform', 'pareto'])(
+  'a choice by registers, instructions per iteration and lengths alone is good among the simulated launches of %s lengths',
+  (law) => {
     const own = launches.filter((row) => row.law === law);
     const lengths = readFileSync(join(cycleSim, 'lengths', `${law}.csv`), 'utf8');
     const ordered = makeGivenLengths(Float64Array.from(lengths.trim().split('\n').slice(1), Number));
@@ -260,8 +261,8 @@ describe('a choice by registers, instructions per iteration and lengths alone', 
     const chosen = regrets.reduce((best, one, at) => (one!.expected < regrets[best]!.expected ? at : best), 0);
     const cycles = own.map((row) => Number(row.cycles));
     expect(cycles[chosen] / Math.min(...cycles)).toBeLessThan(1.25);
-  });
-});
+  },
+);
 
 describe('errors of pairs', () => {
   const parts = (shared: string, own: string) => ({ texts: [shared, own], widths: [0.3, 0.05] });

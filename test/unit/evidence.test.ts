@@ -209,25 +209,23 @@ describe('judging', () => {
   });
 });
 
-describe('launches of other kernels', () => {
+it('launches of other kernels are all judged with the data of their own files, and marked in their notes if they are our own and not held out', async () => {
   const below = (limit: number) => expect.toSatisfy((value: number) => value < limit) as number;
   // The errors of the other data sets are compared in unit/tie-bands.
-  it('are all judged with the data of their own files, and marked in their notes if they are our own and not held out', async () => {
-    const all = unwrap(await judgeEvidence(folder, devices, {}));
-    expect(Object.fromEntries(all.map(({ id, gpus }) => [id, gpus]))).toMatchObject({
-      hasan: [{ implementations: [{ count: 110, fourNumbers: null, nearest: null }] }],
-      smite: [{ choice: null, implementations: [{ count: 15, p90Error: below(0.02) }] }],
-      convolution: [{ column: 'A100' }, { column: 'MI250X' }],
-      'h100-loops': [{ implementations: [{ count: 420 }], choice: { count: 18, regret: below(1.04) } }],
-      'h100-products': [{ implementations: [{ count: 288 }], choice: { count: 6, regret: below(1.06) } }],
-    });
-    const ours = /our own measurements, not public ones.*not held out/;
-    const marked = all.filter(({ notes }) => notes.some((note) => ours.test(note)));
-    expect(marked.map(({ id }) => id)).toEqual(['h100-loops', 'h100-products']);
-    const data = { fileName: 'x.csv', bytes: new Uint8Array() };
-    expect(await judgeEvidence(folder, devices, { dataset: 'hasan', data })).toFail('unsupported');
-    expect(await judgeEvidence(folder, devices, { dataset: 'nothing' })).toFail('not-found');
-    const one = unwrap(await judgeEvidence(folder, devices, { dataset: 'convolution' }));
-    expect(one.map(({ id }) => id)).toEqual(['convolution']);
+  const all = unwrap(await judgeEvidence(folder, devices, {}));
+  expect(Object.fromEntries(all.map(({ id, gpus }) => [id, gpus]))).toMatchObject({
+    hasan: [{ implementations: [{ count: 110, fourNumbers: null, nearest: null }] }],
+    smite: [{ choice: null, implementations: [{ count: 15, p90Error: below(0.02) }] }],
+    convolution: [{ column: 'A100' }, { column: 'MI250X' }],
+    'h100-loops': [{ implementations: [{ count: 420 }], choice: { count: 18, regret: below(1.04) } }],
+    'h100-products': [{ implementations: [{ count: 288 }], choice: { count: 6, regret: below(1.06) } }],
   });
+  const ours = /our own measurements, not public ones.*not held out/;
+  const marked = all.filter(({ notes }) => notes.some((note) => ours.test(note)));
+  expect(marked.map(({ id }) => id)).toEqual(['h100-loops', 'h100-products']);
+  const data = { fileName: 'x.csv', bytes: new Uint8Array() };
+  expect(await judgeEvidence(folder, devices, { dataset: 'hasan', data })).toFail('unsupported');
+  expect(await judgeEvidence(folder, devices, { dataset: 'nothing' })).toFail('not-found');
+  const one = unwrap(await judgeEvidence(folder, devices, { dataset: 'convolution' }));
+  expect(one.map(({ id }) => id)).toEqual(['convolution']);
 });

@@ -237,29 +237,27 @@ it('loops and published losses become separate cases', async () => {
   expect(detail.cases[7].values).toMatchObject({ meanLoss: 1.464614 });
 });
 
-describe('the kind of a file', () => {
-  const kindOf = (text: string) => {
-    const found = fileKind(encode(text));
-    return 'message' in found ? found.message : found.kind === 'measurements' ? found.importer.id : found.kind;
-  };
-  it.each([
-    ['', /is empty/],
-    ['\ufeff  {"type":"plan"}', /^results$/],
-    ['{"cache":{}}', /^kernel-tuner$/],
-    ['{"tune_params_keys":["a"],"cache":{"1":', /^kernel-tuner$/],
-    [JSON.stringify(smallStudy()), /^study$/],
-    ['{"kind":"cpu","id":"x","sources":{}}', /^device$/],
-    ['{"lockstep":"0.1.0","study":{},"rows":[]}', /exported ranking/],
-    ['{"a":1}', /format of the JSON file is not known/],
-    ['%%MatrixMarket matrix coordinate real general\n', /matrix is a workload/],
-    ['n,p\n1,0.5\n', /engths of units are a workload/],
-    ['group,simulated_simt_iterations,simulated_mimd_iterations,measured_simt_cycles\n', /osts of work groups/],
-    ['"dataset",rows,cols,nnzs,merge_path\r\n', /^loops$/],
-    ['design,time_ms\n1,2\n', /^times$/],
-    ['"threads_per_unit";block_threads;time\r\n', /^times$/],
-    ['\0\u0001', /format is not known/],
-  ])('%j', (text, expected) => expect(kindOf(text)).toMatch(expected));
-});
+const kindOf = (text: string) => {
+  const found = fileKind(encode(text));
+  return 'message' in found ? found.message : found.kind === 'measurements' ? found.importer.id : found.kind;
+};
+it.each([
+  ['', /is empty/],
+  ['\ufeff  {"type":"plan"}', /^results$/],
+  ['{"cache":{}}', /^kernel-tuner$/],
+  ['{"tune_params_keys":["a"],"cache":{"1":', /^kernel-tuner$/],
+  [JSON.stringify(smallStudy()), /^study$/],
+  ['{"kind":"cpu","id":"x","sources":{}}', /^device$/],
+  ['{"lockstep":"0.1.0","study":{},"rows":[]}', /exported ranking/],
+  ['{"a":1}', /format of the JSON file is not known/],
+  ['%%MatrixMarket matrix coordinate real general\n', /matrix is a workload/],
+  ['n,p\n1,0.5\n', /engths of units are a workload/],
+  ['group,simulated_simt_iterations,simulated_mimd_iterations,measured_simt_cycles\n', /osts of work groups/],
+  ['"dataset",rows,cols,nnzs,merge_path\r\n', /^loops$/],
+  ['design,time_ms\n1,2\n', /^times$/],
+  ['"threads_per_unit";block_threads;time\r\n', /^times$/],
+  ['\0\u0001', /format is not known/],
+])('the kind of the file %j', (text, expected) => expect(kindOf(text)).toMatch(expected));
 
 describe('the command line', () => {
   const folder = testFolder();

@@ -213,7 +213,7 @@ test('the engine’s edge limits the unanswered calls of one connection', async 
   await vi.waitFor(() => expect(release).toHaveLength(257));
 });
 
-describe('a page whose connection is refused', () => {
+test('a page whose connection is refused distinguishes a server that refuses the token from one that does not run', async () => {
   let asked = '';
   /** Returns what the user is told if the server answers a request with this status. With null, no server runs. */
   async function told(status: number | null, protocol = 'http:') {
@@ -235,15 +235,12 @@ describe('a page whose connection is refused', () => {
     } as unknown as transport.PageLike;
     return transport.connectEngine(page);
   }
-
-  test('distinguishes a server that refuses the token from one that does not run', async () => {
-    expect(await told(403)).toFail('conflict', /Open the address that "lockstep serve" printed/);
-    expect(await told(null)).toFail('cancelled', 'The server is not running');
-    expect(await told(200)).toFail('cancelled', 'The engine refused the connection');
-    expect(new URL(asked).protocol).toBe('ws:');
-    await told(200, 'https:');
-    expect(new URL(asked).protocol).toBe('wss:');
-  });
+  expect(await told(403)).toFail('conflict', /Open the address that "lockstep serve" printed/);
+  expect(await told(null)).toFail('cancelled', 'The server is not running');
+  expect(await told(200)).toFail('cancelled', 'The engine refused the connection');
+  expect(new URL(asked).protocol).toBe('ws:');
+  await told(200, 'https:');
+  expect(new URL(asked).protocol).toBe('wss:');
 });
 
 /** Returns the replies to lines of JSON in these chunks. `slow` is answered only when the input has ended. */

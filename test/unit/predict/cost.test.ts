@@ -287,46 +287,44 @@ describe('the number of fetches of a group', () => {
   });
 });
 
-describe('the last fetches of a group', () => {
-  /** Simulates groups of 32 lanes until each lane has found the counter empty once. */
-  const play = (lengths: readonly number[], rounds: number): number => {
-    const random = seededRandom(5);
-    const groups = 400;
-    const left = Array.from({ length: groups }, () => new Float64Array(32));
-    let units = groups * 32 * rounds;
-    let last = 0;
-    for (let active = groups; active > 0;)
-      for (const lanes of left) {
-        if (lanes.every((lane) => lane === Infinity)) continue;
-        let isLast = false;
-        lanes.forEach((lane, at) => {
-          if (lane > 0) return;
-          if (units-- > 0) lanes[at] = lengths[Math.floor(random() * lengths.length)];
-          else {
-            lanes[at] = Infinity;
-            isLast = true;
-          }
-        });
-        if (isLast) last++;
-        if (lanes.every((lane) => lane === Infinity)) active--;
-        lanes.forEach((lane, at) => (lanes[at] = lane - 1));
-      }
-    return last / groups;
-  };
-
-  it.each([
-    ['two lengths', 'uniform(3,4)', [3, 4], [1, 16]],
-    ['lengths of one to nine', 'uniform(1,9)', [1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 16]],
-  ] as const)('are as many as in a played launch: %s', async (_, lengths, list, several) => {
-    const plan = await planOf(oneDesign({ workload: { lengths, units: 2 ** 16 } }));
-    for (const rounds of several) {
-      const options = { setupIterations: 0, poolGroups: 400 };
-      const depth = makeGroupDepthLaw(plan.law, 32, { kind: 'dynamic-fetch' }, 'nested', rounds, options);
-      const own = depth.fetches!.last.events;
-      const played = play(list, rounds);
-      expect(own, `${rounds}: ${own} and ${played}`).toBeNear(played, 0.1);
+/** Simulates groups of 32 lanes until each lane has found the counter empty once. */
+const play = (lengths: readonly number[], rounds: number): number => {
+  const random = seededRandom(5);
+  const groups = 400;
+  const left = Array.from({ length: groups }, () => new Float64Array(32));
+  let units = groups * 32 * rounds;
+  let last = 0;
+  for (let active = groups; active > 0;)
+    for (const lanes of left) {
+      if (lanes.every((lane) => lane === Infinity)) continue;
+      let isLast = false;
+      lanes.forEach((lane, at) => {
+        if (lane > 0) return;
+        if (units-- > 0) lanes[at] = lengths[Math.floor(random() * lengths.length)];
+        else {
+          lanes[at] = Infinity;
+          isLast = true;
+        }
+      });
+      if (isLast) last++;
+      if (lanes.every((lane) => lane === Infinity)) active--;
+      lanes.forEach((lane, at) => (lanes[at] = lane - 1));
     }
-  });
+  return last / groups;
+};
+
+it.each([
+  ['two lengths', 'uniform(3,4)', [3, 4], [1, 16]],
+  ['lengths of one to nine', 'uniform(1,9)', [1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 16]],
+] as const)('the last fetches of a group are as many as in a played launch: %s', async (_, lengths, list, several) => {
+  const plan = await planOf(oneDesign({ workload: { lengths, units: 2 ** 16 } }));
+  for (const rounds of several) {
+    const options = { setupIterations: 0, poolGroups: 400 };
+    const depth = makeGroupDepthLaw(plan.law, 32, { kind: 'dynamic-fetch' }, 'nested', rounds, options);
+    const own = depth.fetches!.last.events;
+    const played = play(list, rounds);
+    expect(own, `${rounds}: ${own} and ${played}`).toBeNear(played, 0.1);
+  }
 });
 
 describe('the cost of a fetch', () => {

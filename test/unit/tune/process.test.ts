@@ -54,18 +54,15 @@ describe('a process over designs', () => {
   });
 });
 
-describe('fitWidths', () => {
+it('fitWidths finds a long length scale for an axis without effect, short ones for unexplained times, and a line for times like the prediction', () => {
   const uniform = mersenneTwister(5);
   const designs = Array.from({ length: SIDE ** 2 }, (_, i) => i);
   const fitted = (value: (i: number) => number) =>
     fitWidths(field, { designs, z: at(value), noise: new Float64Array(SIDE ** 2) });
-
-  it('finds a long length scale for an axis without effect, short ones for unexplained times, and a line for times like the prediction', () => {
-    const [, , , first, second] = fitted((i) => Math.sin(Math.floor(i / SIDE) * 1.3));
-    expect(second).toBeGreaterThan(first + 1);
-    const noisy = fitted(() => standardNormal(uniform));
-    const lined = fitted((i) => 2 * field.line[i] - 2);
-    expect(noisy[3]).toBeLessThan(lined[3] - 1);
-    expect(lined[2]).toBeGreaterThan(noisy[2] + 0.5);
-  });
+  const [, , , first, second] = fitted((i) => Math.sin(Math.floor(i / SIDE) * 1.3));
+  expect(second).toBeGreaterThan(first + 1);
+  const noisy = fitted(() => standardNormal(uniform));
+  const lined = fitted((i) => 2 * field.line[i] - 2);
+  expect(noisy[3]).toBeLessThan(lined[3] - 1);
+  expect(lined[2]).toBeGreaterThan(noisy[2] + 0.5);
 });
