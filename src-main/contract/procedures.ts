@@ -399,8 +399,8 @@ const others = {
   'ranking.design': procedure({ runId: id, designIndex: index, filter }).returns<api.RankRow>(),
   /**
    * Returns the design that one would write first on a device (default: the device of the best design). If the space
-   * allows this, it has one thread per unit, no balancing and no register cap. Its blocks have about 256 threads, and
-   * its launch covers all units or else fills the device once.
+   * allows these values, it has one thread per unit, no balancing and no register cap. Its blocks have about 256
+   * threads, and its launch covers all units or else fills the device once.
    */
   'ranking.plain': procedure({ runId: id, deviceId: v.optional(shortText) }).returns<{
     readonly designIndex: number | null;

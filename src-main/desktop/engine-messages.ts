@@ -13,7 +13,7 @@ export type ToEngine =
   | { readonly kind: 'stop' };
 
 export type FromEngine =
-  /** Messages sent to the engine before this may be lost, because its modules load asynchronously. */
+  /** Messages that are sent to the engine before it listens may be lost, because its modules load asynchronously. */
   | { readonly kind: 'listening' }
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly message: string }

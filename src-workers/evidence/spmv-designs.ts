@@ -375,7 +375,7 @@ const libraryCsr: Launcher = (device, matrix, missFraction) =>
 /** The ratio of width to rows above which threads share a row in Ginkgo's ELL kernel (cuda/matrix/ell_kernels.cu). */
 const WIDE_ELL = 0.01;
 const ELL_MOST_THREADS = 32;
-/** Several thread groups share a row as long as this needs at most this many times the groups that can run at once. */
+/** Several thread groups share a row as long as the launch has at most this many times the groups that run at once. */
 const ELL_OVERSUBSCRIPTION = 4;
 
 const ell: Launcher = (device, matrix, missFraction) => {

@@ -22,7 +22,7 @@ export function computeAloneCycles(candidate: GpuCandidate): number {
 
 /**
  * Counts the iterations of all work groups together, without following the launch. For some designs, such as flattened
- * loops over a given order, this is only a lower bound.
+ * loops over a given order, the result is only a lower bound.
  */
 function countWorkIterations(candidate: GpuCandidate): number {
   const { plan, meanLength } = candidate.predictor;

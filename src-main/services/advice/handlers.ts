@@ -18,7 +18,7 @@ import { uncertainty } from './uncertainty.ts';
 export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'>> {
   const ownPredictions = createPredictions(context.pool);
   const turns = new Turns();
-  /** A call with `robust` follows one without, so it replaces only calls with `robust`. One without replaces both. */
+  /** A call with `robust` follows one without, so it replaces only calls with `robust`. A call without replaces all. */
   const weighings = new Turns();
   const studyOf = async (input: {
     readonly studyId?: number | undefined;

@@ -179,7 +179,7 @@ function makeTrial({ input, value, range: [from, to] }: Varied, present: Present
   const count = field !== null && FINE.has(field) ? MORE_VALUES : VALUES;
   for (let i = 0; i < count; i += 1) {
     const part = i / (count - 1);
-    // Neighbouring values have the same ratio. From zero, this is impossible, so values are denser near zero.
+    // The ratio of neighbouring values is constant, or if the range begins at zero, the values are denser near zero.
     const at = from > 0 ? from * (to / from) ** part : to * part * part;
     values.add(whole ? Math.round(at) : Number(at.toPrecision(6)));
   }

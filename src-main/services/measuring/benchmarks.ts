@@ -496,7 +496,7 @@ async function measureOnce(
   const settled = await session.programEnded();
   if (!settled.ok) return failed(settled.error);
   if (state.done) return { kind: 'complete' };
-  // This is a function, because one more case may be saved as failed before the text is used.
+  // A function, because one more case may be saved as failed before the text is used.
   const kept = (): string =>
     `${session.state().saved} of ${state.total} cases are saved; lockstep runs resume ${session.run.id} measures the others.`;
   if (state.lost !== null) {

@@ -249,7 +249,7 @@ export async function measuredUnits(
   const longest = (order?.iterations ?? law.support).reduce((most, length) => Math.max(most, length), 0);
   if (longest >= 2 ** 32)
     return unsupported(`The longest unit has ${longest} iterations, but at most ${2 ** 32 - 1} can be measured.`);
-  // A worker does this, because tens of millions of draws and their digest would delay other requests.
+  // A worker draws the lengths, because tens of millions of draws and their digest would delay other requests.
   const iterations = order?.iterations ?? null;
   const { lengths, digest } = await context.pool.run('unitLengths', {
     law,

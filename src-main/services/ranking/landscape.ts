@@ -146,7 +146,7 @@ export function landscapeGrid(view: RunView, input: ProcedureArguments<'landscap
   for (let i = 0; i < outer.count; i += 1)
     for (let j = 0; j < inner.count; j += 1) {
       const at = i * outer.cells + j * inner.cells;
-      // A cell without a valid design gets its first design, to show why this is invalid.
+      // A cell without a valid design gets its first design, to show why that design is invalid.
       if (designIndex[at] === NO_DESIGN) designIndex[at] = first + i * outer.stride + j * inner.stride;
       const design = designIndex[at];
       const entry = entryOf(ranking, design);

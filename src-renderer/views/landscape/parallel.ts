@@ -50,7 +50,7 @@ function numbersOf(id: string, categories: readonly string[]): readonly number[]
   );
 }
 
-/** Returns the filter that keeps the designs at these positions of an axis; `null` if these are all or none. */
+/** Returns the filter that keeps the designs at these positions of an axis; `null` if the positions are all or none. */
 export function axisNarrowing(
   id: string,
   categories: readonly string[],

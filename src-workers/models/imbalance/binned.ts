@@ -113,7 +113,7 @@ interface Panel {
   /** Lengths are on origin + step·(0, 1, …). */
   readonly origin: number;
   readonly step: number;
-  /** Lengths below the counted ones. They are separate, because a coarse lattice may merge points of both. */
+  /** Lengths below the counted ones; separate, because a coarse lattice may merge points of `below` and `counted`. */
   readonly below: Masses;
   /** The panel counts the groups that have at least one of these lengths. */
   readonly counted: Masses;

@@ -57,7 +57,7 @@ export function bytesOfIteration(
     // The level-2 cache may keep sectors of a run that the first-level cache lost before the run used them up.
     const once = sectorTraffic(access, threads, 1, sector) * beyondFirst;
     const fresh = once + (bytes - once) * (1 - keptInSecond);
-    // Without a footprint, the assumed fraction of misses contains this cost.
+    // Without a footprint, the assumed fraction of misses contains the cost of random addresses.
     const isRandom = access.pattern === 'scattered' && access.footprintBytes !== undefined;
     far += fresh * beyondSecond * (isRandom ? random : 1);
   }

@@ -25,7 +25,7 @@ export function hitFraction(footprintBytes: number, cacheBytes: number): number 
 
 /**
  * The fraction of random accesses that hit a cache: the part of the footprint that the cache holds, softened by
- * `CAPACITY_SHARPNESS` if both are about equal.
+ * `CAPACITY_SHARPNESS` if footprint and cache are about equal.
  * @param footprintBytes size of the array, > 0
  */
 export function randomHitFraction(footprintBytes: number, cacheBytes: number): number {

@@ -30,7 +30,7 @@ export interface SortedOrder {
 
 export interface PlainSample {
   readonly blocks: Int32Array;
-  /** Number of blocks of the launch that each of `blocks` represents; `null` if these are all blocks, in order. */
+  /** Number of blocks of the launch that each of `blocks` represents; `null` if `blocks` has all of them, in order. */
   readonly weights: Float64Array | null;
   /** Iterations of each group without setup, block by block. Groups that are not computed have 0. */
   readonly depths: Float64Array;

@@ -58,7 +58,7 @@ export class Renewals {
   }
 }
 
-/** Prepares the renewals of one lane; `null` if all units are empty. This takes long, so callers keep it. */
+/** Prepares the renewals of one lane; `null` if all units are empty. It takes long, so callers keep the result. */
 export function prepareRenewals(law: DiscreteLaw): Renewals | null {
   const { values } = law;
   const largest = values[values.length - 1];

@@ -47,7 +47,7 @@ export interface ExactLives {
  * Computes the expected cycles in which the slowest of several multiprocessors ends its blocks, if no new one starts
  * (README.md, The drain). With several schedulers, the slowest scheduler counts instead.
  * @param slots block slots in use per multiprocessor
- * @param lives how long the blocks of the launch are active, if this is certain; `null` if it is random
+ * @param lives how long the blocks of the launch are active, if their lives are certain; `null` if lives are random
  */
 export function computeDrainCycles(
   profile: ActivityProfile,

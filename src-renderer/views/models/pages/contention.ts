@@ -82,7 +82,7 @@ function findPublished(cpu: CpuDevice, { work, cores }: Chosen): { readonly meas
   return (work === 'triangular' ? LANGGUTH_TRIANGULAR : LANGGUTH_AMDAHL)[at] ?? null;
 }
 
-/** For each CPU, which simple model is closest. This does not depend on the work, so it is computed once. */
+/** For each CPU, which simple model is closest. The answer does not depend on the work, so it is computed once. */
 const maps = new WeakMap<CpuDevice, RegimeMap>();
 function computeMap(cpu: CpuDevice): RegimeMap {
   const coresPerColumn = Math.ceil(cpu.cores / 40);

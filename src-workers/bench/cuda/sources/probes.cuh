@@ -689,7 +689,7 @@ inline void probeSharedMemory(Case& run) {
   }
   run.values()
       .number("latencyCycles", latency)
-      // This is the rate of all groups of a block together, without conflicts between banks.
+      // The rate of all groups of a block together, without conflicts between banks.
       .number("bytesPerCycle", 4.0 * threads / std::max(byStride.front(), 1e-9))
       .numbers("strideWords", strides)
       .numbers("cyclesByStride", byStride)
