@@ -171,14 +171,20 @@ export function makeDraws(unknown: Unknown, count: number): readonly Draw[] {
 
 function drawnAccess(access: MemoryAccess, laws: Laws, rank: number): MemoryAccess {
   const isOpen = access.pattern === 'scattered' && access.missFraction === undefined;
-  return isOpen ? { ...access, missFraction: sortedQuantile(gatherLaw([access], laws), rank) } : access;
+  return isOpen ? { ...access, missFraction: sortedQuantile(gatherLaw(access, laws), rank) } : access;
 }
 
-/** Returns the law of the fraction of gathers that miss, which is wider if the size of a gathered array is unknown. */
-export function gatherLaw(accesses: readonly MemoryAccess[], laws: Laws): Quantiles {
-  const isUnsized = accesses.some(
+/** Whether nothing is known of an array that is read at scattered places. */
+export function hasUnsized(accesses: readonly MemoryAccess[]): boolean {
+  return accesses.some(
     ({ pattern, missFraction, footprintBytes }) =>
       pattern === 'scattered' && missFraction === undefined && footprintBytes === undefined,
   );
-  return laws[isUnsized ? 'kernel.accesses.unsized' : 'kernel.accesses'];
 }
+
+/** Returns the law of the fraction of gathers that miss, which is wider if the size of a gathered array is unknown. */
+function gatherLaw(access: MemoryAccess, laws: Laws): Quantiles {
+  return laws[hasUnsized([access]) ? UNSIZED_GATHERS : 'kernel.accesses'];
+}
+
+export const UNSIZED_GATHERS = 'kernel.accesses.unsized';

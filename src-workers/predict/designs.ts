@@ -53,7 +53,7 @@ export function describeDesign(
   readonly device: Device;
   readonly invalid: InvalidReason | null;
   readonly residentThreadGroups: number;
-  /** Bytes that one lane moves in an iteration; `null` if the accesses are unknown or the design is mixed. */
+  /** Bytes that a lane moves in an iteration; `null` if the accesses are unknown, or the design is mixed or invalid. */
   readonly bytesPerIteration: number | null;
 } {
   const { positions, candidate } = examineDesign(predictor, index);
@@ -61,7 +61,10 @@ export function describeDesign(
   const { axes } = predictor.plan;
   const blockWidth = getBlockWidth(axes, positions[AXIS.blockWidth]);
   return {
-    bytesPerIteration: kernel.accesses && !candidate.classes ? candidate.shape.bytesPerIteration : null,
+    bytesPerIteration:
+      kernel.accesses && candidate.invalid === 0 && isOneLaunch(candidate)
+        ? getPace(candidate).bytesPerIteration
+        : null,
     device: candidate.device,
     invalid: candidate.invalid === 0 ? null : INVALID_REASONS[candidate.invalid].code,
     residentThreadGroups:

@@ -72,6 +72,8 @@ export interface Pace {
   /** Parameters of a `MeanRound`, for costs that are not in the cycle table. */
   readonly pipeline: PipelineParameters;
   readonly aloneCycles: AloneCycles;
+  /** Traffic of one lane in an iteration, bytes of device memory. */
+  readonly bytesPerIteration: number;
   /** Cycles to issue one iteration of a thread group. */
   readonly stepIssueCycles: number;
   /** Cycles to issue a thread group's `MeanRound`; `null` if there are no phases and no traffic. */
@@ -92,6 +94,8 @@ export interface AloneCycles {
 
 /** What a work group's `MeanRound` needs, whatever the number of active groups. */
 export interface RoundCost {
+  /** Traffic of one lane in an iteration, bytes of device memory. */
+  readonly bytesPerIteration: number;
   /** > 0. */
   readonly iterations: number;
   /** How often the group waits for starts of units, > 0. */

@@ -63,7 +63,7 @@ export function addSensitivity(program: Command, { terminal, withEngine, withRun
   command(
     program,
     'sensitivity <study-or-run>',
-    'vary every input over its usual range, and show what would change the recommendation',
+    'vary each number of the kernel and the workload over its usual range, and show what changes the recommendation',
   )
     .option('--device <id>', 'only this device')
     .option('--design <number>', 'examine this design instead of the recommended one', whole)
@@ -79,6 +79,8 @@ export function addSensitivity(program: Command, { terminal, withEngine, withRun
     .addHelpText(
       'after',
       `
+Inputs of the device and the fraction of gathers that miss are not varied; recommend says what knowing them would save.
+
 With --json: {device, designIndex, design, timeMs, tieFraction, tieBand, inputs: [{input, values, bestMs, recommendedMs, designs,
   holds: [from, to], below, above: {at, designIndex, text, gain}, sentence}], elapsedMs}`,
     );

@@ -4,7 +4,7 @@ import { midSentence } from '../../../src-workers/domain/text.ts';
 import { sortedQuantile } from '../../../src-workers/numeric/statistics.ts';
 import type { UnknownInput } from '../../contract/advice.ts';
 import { assumedRange, lawSource } from '../studies/assumed.ts';
-import { BANDWIDTH, decidingUnknown, GATHERS, gathersOf } from '../studies/inputs.ts';
+import { BANDWIDTH, decidingUnknown, GATHERS, assumedGathers } from '../studies/inputs.ts';
 import type { AdvisedDevice, AdvisedStudy } from './prepare.ts';
 
 export const DRAWS = 20;
@@ -26,7 +26,8 @@ export function unknownInput(
   path: string,
 ): UnknownInput {
   const { laws, kernel } = unknown;
-  const law = path === GATHERS.path ? gathersOf(study.study, laws) : laws[path];
+  const gathers = path === GATHERS.path ? assumedGathers(study.study, laws) : null;
+  const law = gathers?.law ?? laws[path];
   const source = lawSource(study.study, path);
   const figure = (rank: number): number => Number(sortedQuantile(law, rank).toPrecision(3));
   const field = kernelInput(path)?.field;
@@ -48,7 +49,7 @@ export function unknownInput(
   // The law of the longest chain gives fractions of the instructions of an iteration.
   const scale = field === 'chainInstructions' ? plan.kernel.instructionsPerIteration : 1;
   const isKnown = kernel.some((one) => one.field === field && one.stated) && field !== 'accesses';
-  const value = field === 'sharing' ? 'unknown' : figure(0.5) * scale;
+  const value = field === 'sharing' ? 'unknown' : (gathers?.value ?? figure(0.5) * scale);
   return {
     input: isKnown && known ? known : { ...assumed, label, value, unit },
     range: drawn ?? [figure(0) * scale, figure(1) * scale],

@@ -1,6 +1,7 @@
-import { gatherLaw, type Laws, type Unknown } from '../../../src-workers/advise/unknown.ts';
+import { hasUnsized, type Laws, type Unknown, UNSIZED_GATHERS } from '../../../src-workers/advise/unknown.ts';
 import { ACHIEVED_BANDWIDTH, type Device } from '../../../src-workers/domain/device.ts';
 import { decidingFields, inputFacts, type InputFact } from '../../../src-workers/domain/provenance.ts';
+import { SIZED_MISS_FRACTION, UNSIZED_MISS_FRACTION } from '../../../src-workers/models/memory/accesses.ts';
 import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
 import type { Study } from '../../contract/study.ts';
 import { assumedRange, lawSource, unknownOf, withLaws } from './assumed.ts';
@@ -31,12 +32,15 @@ export const BANDWIDTH = {
   label: 'Achieved fraction of the bandwidth',
 } as const;
 
-/** Returns the law of the fraction of gathers that miss, for the accesses of all implementations. */
-export function gathersOf({ kernel, implementations = [] }: Study, laws: Laws): readonly number[] {
-  return gatherLaw(
+/** Returns the fraction of gathers that a prediction lets miss, in any implementation, and its law. */
+export function assumedGathers({ kernel, implementations = [] }: Study, laws: Laws) {
+  const isUnsized = hasUnsized(
     [kernel, ...implementations.map((one) => one.kernel)].flatMap(({ accesses = [] }) => accesses),
-    laws,
   );
+  return {
+    value: isUnsized ? UNSIZED_MISS_FRACTION : SIZED_MISS_FRACTION,
+    law: laws[isUnsized ? UNSIZED_GATHERS : GATHERS.path],
+  };
 }
 
 /**
@@ -51,16 +55,17 @@ export function listInputs(
 ): readonly InputFact[] {
   const facts = withLaws(inputFacts(predictionInputs(study, axes), device, implementation), study, device);
   const unknown = decidingUnknown(study, axes, device);
-  const assumed = (path: string, field: string, label: string, value: number | string): InputFact => ({
+  const gathers = assumedGathers(study, unknown.laws);
+  const assumed = (path: string, field: string, label: string, value: number): InputFact => ({
     ...{ field, label, value, unit: '', origin: 'assumed', note: lawSource(study, path) },
-    usual: assumedRange(study, device, unknown, path) ?? endsOf(gathersOf(study, unknown.laws)),
+    usual: assumedRange(study, device, unknown, path) ?? endsOf(gathers.law),
   });
   const isOf = (of: number): boolean =>
     of < 0 || implementation === undefined || axes.implementations?.[of].name === implementation;
   return [
     ...facts,
     ...(unknown.kernel.some(({ field, of }) => field === 'accesses' && isOf(of))
-      ? [assumed(GATHERS.path, `${GATHERS.path}.missFraction`, GATHERS.label, 'by footprint')]
+      ? [assumed(GATHERS.path, `${GATHERS.path}.missFraction`, GATHERS.label, gathers.value)]
       : []),
     ...(unknown.device.includes(BANDWIDTH.path)
       ? [assumed(BANDWIDTH.path, BANDWIDTH.path, BANDWIDTH.label, ACHIEVED_BANDWIDTH)]

@@ -85,7 +85,7 @@ const CACHE_BANDWIDTH_RATIO = 2.3;
  */
 export const SIZED_MISS_FRACTION = 0.2;
 /** The assumed fraction for arrays of unknown size, which a cache may hold. */
-const UNSIZED_MISS_FRACTION = 0.45;
+export const UNSIZED_MISS_FRACTION = 0.45;
 
 function missFractionOf({ missFraction, footprintBytes }: MemoryAccess): number {
   return missFraction ?? (footprintBytes === undefined ? UNSIZED_MISS_FRACTION : SIZED_MISS_FRACTION);

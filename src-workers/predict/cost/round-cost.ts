@@ -66,6 +66,7 @@ export function makeRoundCost(candidate: GpuCandidate, rounds: number, threads: 
   const most = Math.floor(device.limits.maxThreadGroupsPerMultiprocessor / shape.threadGroupsPerGroup);
   const tables: CycleTable[] = [];
   return {
+    bytesPerIteration: bytes,
     iterations,
     starts,
     step: { ...step, transferCycles: stepTransfer / iterations },
