@@ -110,6 +110,9 @@ describe.skipIf(lacks('g++'))('the header that chooses a launch', () => {
     const figures = /For 24 other laws.*? to take ([\d.]+) % more than the fastest on average, ([\d.]+) % at worst/;
     const said = figures.exec(header)!;
     expect(Number(said[1])).toBeLessThanOrEqual(Number(said[2]));
+    expect(header).toMatch(
+      /For the study's own lengths, .* to take (about as long as|[\d.]+ % (more|less) than) the launch of/,
+    );
   });
 
   it.skipIf(lacks('nvcc'))('compiles with a kernel without a warning, for the most modest architecture', () => {

@@ -51,6 +51,8 @@ export interface ChoiceTable extends Choices {
   readonly of: number;
   readonly isThinned: boolean;
   readonly heldOut: HeldOut;
+  /** For the study's own lengths: predicted time of the choice over that of the given design; NaN if it was left out. */
+  readonly ofOwnLengths: number;
 }
 
 export interface Ratios {
@@ -172,7 +174,13 @@ export async function choiceTable(
     launch: launch[axisPosition(view.ranking, AXIS.launch, row.designIndex)],
   };
   const fixed = designs.findIndex((design) => isDeepStrictEqual(design, same));
-  return ok({ ...table, of, isThinned, heldOut: await judge(table, kept, fixed, predict) });
+  const { mean, standardDeviation } = moments(plan.law);
+  const chosen = kept[chosenDesign(table, mean, standardDeviation / mean, plan.units)];
+  const ofOwn: SweepPlan = { ...plan, id: `choice ${view.run.id} ${row.designIndex} own`, axes, width: undefined };
+  const task = { plan: ofOwn, key: ofOwn.id, designs: Uint32Array.of(chosen, Math.max(0, fixed)), changes: [null] };
+  const [[chosenMs, fixedMs]] = await pool.run('vary', task);
+  const heldOut = await judge(table, kept, fixed, predict);
+  return ok({ ...table, of, isThinned, heldOut, ofOwnLengths: fixed < 0 ? NaN : chosenMs / fixedMs });
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Device } from '../../../../src-workers/domain/device.ts';
 import { ok } from '../../../../src-workers/domain/result.ts';
+import { AGREEMENT_FRACTION } from '../../../../src-workers/sweep/ties.ts';
 import type { RankRow } from '../../../contract/api.ts';
 import { choiceTable, fixedBlocks, type ChoiceDesign, type ChoiceTable, type Ratios } from '../choice-table.ts';
 import { gpuDesign, narrowTo } from '../code-format.ts';
@@ -57,10 +58,17 @@ function heldOutText({ laws, chosen, fixed }: ChoiceTable['heldOut']): string {
     : `For ${laws} other laws of this kind, the chosen launch is predicted to take ${beyond(chosen.mean)} more than the fastest on average, ${beyond(chosen.worst)} at worst${some(chosen)}.${always}`;
 }
 
+function ownText(ratio: number): string {
+  if (Number.isNaN(ratio)) return '';
+  const [size, more] = [Math.abs(ratio - 1), ratio > 1 ? 'more' : 'less'];
+  const said = size < AGREEMENT_FRACTION ? 'about as long as' : `${percent(size).replace('\u00a0', ' ')} ${more} than`;
+  return `\n// For the study's own lengths, in their order, the choice is predicted to take ${said} the launch of this study.`;
+}
+
 function choiceHeader(source: CodeSource, row: RankRow, device: Device, table: ChoiceTable): string {
   const name = implementationName(source, row);
   const guard = `LOCKSTEP_${name.toUpperCase()}_CHOICE_HPP`;
-  const { means, spreads, units, designs, heldOut, of } = table;
+  const { means, spreads, units, designs, heldOut, ofOwnLengths, of } = table;
   const cap = row.design.registerCap;
   const threads = [...new Set(designs.map(({ threadsPerUnit }) => threadsPerUnit))].sort((a, b) => a - b);
   const points = means.length * spreads.length * units.length;
@@ -70,7 +78,7 @@ function choiceHeader(source: CodeSource, row: RankRow, device: Device, table: C
 // ${whole(points)} laws of lengths: means ${whole(means[0])} to ${whole(means.at(-1)!)}, spreads ${spreads[0]} to ${spreads.at(-1)!}, and ${whole(units[0])} to ${whole(units.at(-1)!)} units. For each of these laws, one of the launches is within
 // 1.5 % of the fastest. Between the laws, logarithms of times are interpolated linearly over the logarithms of mean, spread and units.
 // Beyond them, the nearest law counts. Each law has the largest entropy for its mean and spread; the units are in random order.
-// ${heldOutText(heldOut)}
+// ${heldOutText(heldOut)}${ownText(ofOwnLengths)}
 // The order of the units (${comment(row.design.balancing)}), the loop (${comment(row.design.loop)})${cap === null ? '' : `, the register cap (${cap})`} and the kernel's other inputs are those of the study.${
     table.isThinned
       ? '\n// Only block sizes that are powers of two, and the block size of the study, were predicted.'
