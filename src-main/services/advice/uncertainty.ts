@@ -30,6 +30,7 @@ import type { Predictions } from './predictions.ts';
 import type { AdvisedDevice, AdvisedStudy } from './prepare.ts';
 import { advise } from './recommend.ts';
 import { ASSUMED_LAWS } from '../studies/assumed.ts';
+import { GATHERS } from '../studies/inputs.ts';
 import { DRAWS, unknownIn, unknownInput } from './unknown.ts';
 
 /** This many draws decide which groups have candidates. The designs of a group differ only in block and launch. */
@@ -281,6 +282,8 @@ const HOW = {
   inspect: "Read the kernel's code: lockstep kernel inspect SOURCE --into STUDY.",
   probe: 'Measure a few designs on the device and calibrate: lockstep bench, then lockstep calibrate.',
   ask: 'Check in the source whether threads that share a unit take different iterations, or divide each iteration.',
+  gathers:
+    'State the size of the arrays that are read at scattered places (footprintBytes), and how many of these reads need a sector each (missFraction, 1 at random places).',
   enter: 'The imported code does not show this value. Enter it for your kernel.',
 } as const;
 
@@ -304,7 +307,7 @@ function worthKnowing(
       const described = unknownInput(study, device, unknown, path);
       const isMissing = ASSUMED_LAWS[path].learn === 'inspect' && isCodeRead(study);
       const learn = isMissing ? 'ask' : ASSUMED_LAWS[path].learn;
-      const how = HOW[isMissing ? 'enter' : learn];
+      const how = HOW[isMissing ? 'enter' : path === GATHERS.path ? 'gathers' : learn];
       const sentence = `Knowing "${described.input.label}" is expected to save ${percent(gain)} of the time. ${how}`;
       return [{ ...described, gain, learn, how, sentence }];
     })
