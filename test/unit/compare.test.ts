@@ -100,6 +100,19 @@ describe('a comparison', () => {
     const [, issued, ...others] = comparisonReasons(negative);
     expect(issued).toMatch(/^.+ spends 10\.00\sms less on issuing the work itself: 100 % of the/);
     expect([issued, ...others].join(' ')).not.toContain('without blocks');
+    // The peaks are those of what limits the launches.
+    const limited = (entry: DeviceBest, limit: 'issue' | 'bandwidth'): DeviceBest => {
+      const achieved = { issueFraction: 0.22, bandwidthGbS: 1, bandwidthFraction: 0.82, limit };
+      return { ...entry, breakdown: { ...entry.breakdown!, achieved } };
+    };
+    const peaks = (...limits: ('issue' | 'bandwidth')[]) =>
+      comparisonReasons(negative.map((entry, at) => limited(entry, limits[at]))).join(' ');
+    expect(peaks('bandwidth', 'bandwidth')).toMatch(
+      /less on the work itself.* limits the launches .* uses 82 % of its/,
+    );
+    expect(peaks('bandwidth', 'bandwidth')).not.toContain('instruction rate');
+    expect(peaks('issue', 'issue')).not.toContain('memory bandwidth');
+    expect(peaks('issue', 'bandwidth')).toMatch(/limits the launch on .* memory bandwidth .* instruction rate .* 22 %/);
   });
 });
 

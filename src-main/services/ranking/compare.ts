@@ -154,7 +154,9 @@ export function comparisonReasons(devices: readonly DeviceBest[]): readonly stri
     .filter(({ ms }) => Math.abs(ms) > WORTH_SAYING * gap)
     .sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms));
   const gpus = winner.device.kind === 'gpu' && next.device.kind === 'gpu';
-  const words = gpus ? GPU_PART_WORDS : PART_WORDS;
+  const byTraffic = [winner, next].filter(({ breakdown }) => breakdown!.achieved.limit === 'bandwidth');
+  const ownWords = byTraffic.length === 0 ? GPU_PART_WORDS : { ...GPU_PART_WORDS, idealWork: PART_WORDS.idealWork };
+  const words = gpus ? ownWords : PART_WORDS;
   for (const { id, ms } of causes.slice(0, MAX_CAUSES)) {
     const share = Math.abs(ms) / gap;
     // If two devices are nearly equally fast, single parts of their times can differ by much more than the times do.
@@ -177,11 +179,33 @@ export function comparisonReasons(devices: readonly DeviceBest[]): readonly stri
     );
     return lines;
   }
-  const peaks = peakInstructionsGigaPerSecond(one) / peakInstructionsGigaPerSecond(other);
-  lines.push(
-    peaks >= 1
-      ? `The peak instruction rate of ${one.name} is ${times(peaks)} that of ${next.device.name}${ratio > 1.1 * peaks ? ', and it also uses a larger share of its peak.' : ratio < peaks / 1.1 ? ', but this kernel cannot use all of it.' : ', which is about the ratio of the times.'}`
-      : `${one.name} wins although its peak instruction rate is only ${percent(peaks)} of that of ${next.device.name}.`,
-  );
+  if (byTraffic.length > 0) {
+    const names = listText(byTraffic.map(({ device }) => device.name));
+    lines.push(`Memory traffic limits the ${byTraffic.length > 1 ? 'launches' : 'launch'} on ${names}.`);
+    lines.push(peakSentence('memory bandwidth', one.memoryBandwidthGbS / other.memoryBandwidthGbS, winner, next));
+  }
+  if (byTraffic.length < 2) {
+    const peaks = peakInstructionsGigaPerSecond(one) / peakInstructionsGigaPerSecond(other);
+    lines.push(peakSentence('instruction rate', peaks, winner, next));
+  }
   return lines;
+}
+
+function peakSentence(
+  peak: 'memory bandwidth' | 'instruction rate',
+  ratio: number,
+  winner: DeviceBest,
+  next: DeviceBest,
+): string {
+  const compared =
+    ratio >= 1
+      ? `The peak ${peak} of ${winner.device.name} is ${times(ratio)} that of ${next.device.name}`
+      : `${winner.device.name} wins although its peak ${peak} is only ${percent(ratio)} of that of ${next.device.name}`;
+  const [used, usedByNext] = [winner, next].map(({ breakdown }) => {
+    const { issueFraction, bandwidthFraction } = breakdown!.achieved;
+    return peak === 'instruction rate' ? issueFraction : bandwidthFraction;
+  });
+  if (used === null || usedByNext === null) return `${compared}.`;
+  const [name, nameOfNext] = [winner.device.name, next.device.name];
+  return `${compared}. ${name} uses ${percent(used)} of its peak, ${nameOfNext} ${percent(usedByNext)} of its own.`;
 }
