@@ -1,4 +1,4 @@
-import { timeText } from '../../src-workers/domain/times.ts';
+import { timeRange, timeText } from '../../src-workers/domain/times.ts';
 import { createHash } from 'node:crypto';
 import { parse } from 'csv-parse/sync';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -143,11 +143,12 @@ describe('a report', () => {
     const { text } = await bench.render(plain, 'markdown');
     const page = await bench.call('ranking.page', { runId: plain, limit: 1 });
     const compared = await bench.call('compare.devices', { runId: plain });
-    expect(text).toContain(timeText(page.rows[0].timeMs));
+    const [{ designIndex, timeMs }] = page.rows;
+    const [{ lowMs, highMs }] = await bench.call('compare.ranges', { runId: plain, designs: [designIndex] });
+    expect(text).toContain(`${timeText(timeMs)} (90\u00a0% range ${timeRange(lowMs, highMs)}), rank`);
     expect(text.match(/^\d\. /gm)!.length).toBeLessThanOrEqual(3);
     for (const { device } of compared.devices) expect(text).toContain(device.name);
     expect(text).toContain(`${page.ties} design`);
-    const { designIndex } = page.rows[0];
     const { regime } = await bench.call('design.explain', { runId: plain, designIndex });
     expect(text).toContain(`Predicted as: ${regime.label}.`);
     expect((await bench.render(plain, 'html')).text).toContain(`Predicted as: ${regime.label}.`);

@@ -12,7 +12,7 @@ import type { CpuDevice, Device } from '../../../src-workers/domain/device.ts';
 import { assumedFacts, selectKernel, trafficPhrase } from '../../../src-workers/domain/provenance.ts';
 import { evidenceGaps, evidenceText, tieBandText, type TieBand } from '../../../src-workers/domain/evidence.ts';
 import { sentenceCase } from '../../../src-workers/domain/terms.ts';
-import { timeText } from '../../../src-workers/domain/times.ts';
+import { timeRange, timeText } from '../../../src-workers/domain/times.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { AXIS } from '../../../src-workers/domain/space.ts';
 import { saturatingCores } from '../../../src-workers/models/contention/bandwidth.ts';
@@ -22,7 +22,7 @@ import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
 import { AGREEMENT_FRACTION } from '../../../src-workers/sweep/ties.ts';
 import { contradictionText, isContradicted } from '../../contract/accuracy.ts';
-import type { DeviceBest, Histogram, RankRow } from '../../contract/api.ts';
+import type { DesignRange, DeviceBest, Histogram, RankRow } from '../../contract/api.ts';
 import { countsText, partialText } from '../../contract/counts.ts';
 import { compareDevices } from '../ranking/compare.ts';
 import { layoutSentences } from '../ranking/design-text.ts';
@@ -62,6 +62,7 @@ const MAX_ROWS = 20;
 /**
  * @param within the designs that the report covers: all valid ones, or those of one device
  * @param changed the number of inputs in which the study now differs from the run
+ * @param range the 90 % range of the time of the chosen design
  */
 export function reportFacts(
   view: RunView,
@@ -69,7 +70,7 @@ export function reportFacts(
   chosen: RankRow,
   recommended: RecommendedDesign | null,
   within: RankingFilter,
-  changed: number,
+  { changed, range }: { readonly changed: number; readonly range: DesignRange | undefined },
 ): Result<ReportFacts> {
   const { run, study } = view;
   const compared = compareDevices(view);
@@ -95,13 +96,14 @@ export function reportFacts(
   const gaps = gap ? [gap.text] : [];
   const entry = compared.value.devices.find(({ device: { id } }) => id === device.id)!;
   const plain = findPlain(view, device);
+  const predicted = predictedText(chosen, range, list.length);
   const layout = layoutSentences(chosen.design);
   const cut = law.truncatedMass > 0 ? `; ${law.truncatedMass.toExponential(1)} of the probability cut` : '';
   return ok({
     title: study.study.name,
     description: study.study.description,
     chosen,
-    recommendation: cpu ? coresSentence(chosen, cpu, list.length) : designSentence(chosen, plain, list.length),
+    recommendation: cpu ? coresSentence(chosen, cpu, predicted) : designSentence(chosen, plain, predicted),
     reasons: [
       ...(recommended?.weighed ? [recommended.weighed] : []),
       ...simulationReasons(view, chosen),
@@ -203,7 +205,7 @@ function simulationReasons(view: RunView, { designIndex, predictedMs }: RankRow)
   ];
 }
 
-function designSentence({ design, device, timeMs, rank }: RankRow, plain: PlainDesign | null, valid: number): string {
+function designSentence({ design, device, timeMs }: RankRow, plain: PlainDesign | null, predicted: string): string {
   const shared =
     design.threadsPerUnit === 1 ? 'one thread per unit' : `${design.threadsPerUnit} threads share each unit`;
   const cap = design.registerCap === null ? '' : `, registers capped at ${design.registerCap}`;
@@ -212,15 +214,17 @@ function designSentence({ design, device, timeMs, rank }: RankRow, plain: PlainD
   const written = design.implementation === undefined ? '' : `${design.implementation}, `;
   const gain =
     plain && plain.timeMs > timeMs ? `${(plain.timeMs / timeMs).toFixed(2)}\u00a0× as fast as the plain design: ` : '';
-  return `On ${device}: ${written}${shared}, blocks of ${blockText(design)} threads, ${counted(design.gridBlocks, 'block')}, ${order}${flattened}${cap}. Predicted ${gain}${timeText(timeMs)}${placeAmong(rank, valid)}.`;
+  return `On ${device}: ${written}${shared}, blocks of ${blockText(design)} threads, ${counted(design.gridBlocks, 'block')}, ${order}${flattened}${cap}. Predicted ${gain}${predicted}.`;
 }
 
-function placeAmong(rank: number, valid: number): string {
-  return rank > 0 ? `, rank ${whole(rank)} of ${counted(valid, 'valid design')}` : '';
+function predictedText({ timeMs, rank }: RankRow, range: DesignRange | undefined, valid: number): string {
+  const within = range ? ` (90\u00a0% range ${timeRange(range.lowMs, range.highMs)})` : '';
+  const place = rank > 0 ? `, rank ${whole(rank)} of ${counted(valid, 'valid design')}` : '';
+  return `${timeText(timeMs)}${within}${place}`;
 }
 
-function coresSentence({ design, device, timeMs, rank }: RankRow, cpu: CpuDevice, valid: number): string {
-  return `On ${device}: ${whole(design.gridBlocks)} of ${counted(cpu.cores, 'core')}, units shared out by ${design.balancing}. Predicted ${timeText(timeMs)}${placeAmong(rank, valid)}.`;
+function coresSentence({ design, device }: RankRow, cpu: CpuDevice, predicted: string): string {
+  return `On ${device}: ${whole(design.gridBlocks)} of ${counted(cpu.cores, 'core')}, units shared out by ${design.balancing}. Predicted ${predicted}.`;
 }
 
 const WORTH_TELLING = 1e-3;

@@ -1,4 +1,5 @@
 import { ok } from '../../../src-workers/domain/result.ts';
+import { timeRanges } from '../advice/interval.ts';
 import { changedSince } from '../runs/changes.ts';
 import { bestRows } from '../ranking/rows.ts';
 import type { Exporter, ExportJob, FormatWords } from './exporter.ts';
@@ -21,7 +22,12 @@ export function reportFormat({ extension, mediaType, write, ...entry }: ReportOp
       const { context, view, within, chosen, recommended, base, input } = job;
       const changed = await changedSince(context.store, view.run, view.study);
       const rows = [...bestRows(view, within, input.limit)];
-      const facts = reportFacts(view, rows, chosen, recommended, within, changed.length);
+      const ranges = await timeRanges(context.pool, view, [chosen.designIndex]);
+      if (!ranges.ok) return ranges;
+      const facts = reportFacts(view, rows, chosen, recommended, within, {
+        changed: changed.length,
+        range: ranges.value[0],
+      });
       if (!facts.ok) return facts;
       const text = await write(facts.value, job);
       return ok({ fileName: `${base}.${extension}`, mediaType, parts: joined([text]) });
