@@ -152,6 +152,16 @@ describe('a run of several implementations', () => {
       for (const row of byImplementation) expect(row.deviceId).toBe(device.id);
       expect(choice[0]).toContain(byImplementation[0].design.implementation);
     }
+    // A report of a slower design compares the best designs too.
+    const [fastest, next] = devices[0].byImplementation.map(({ timeMs, design }) => ({
+      timeMs,
+      of: design.implementation!,
+    }));
+    const filter = { validity: 'valid', deviceId: DEVICES[0], implementation: [fastest.of] } as const;
+    const { designIndex } = (await call('ranking.page', { runId, filter })).rows.at(-1)!;
+    const report = await call('export.render', { runId, format: 'markdown', designIndex });
+    const slower = (100 * (next.timeMs / fastest.timeMs - 1)).toFixed(1);
+    expect(report.text).toMatch(new RegExp(`as ${next.of} is ${slower}\\s% slower than the best`));
   });
 
   it('has the announced number of designs, even if their lengths leave some blocks idle', async () => {

@@ -281,21 +281,23 @@ function designReasons(
           )
           .join(', then ')}.`,
   );
-  const against = (timeMs: number): string =>
-    timeMs >= row.timeMs ? `${percent(timeMs / row.timeMs - 1)} slower` : `${percent(1 - timeMs / row.timeMs)} faster`;
-  const others = byThreadsPerUnit.filter(
-    ({ threadsPerUnit, timeMs }) => threadsPerUnit !== design.threadsPerUnit && Number.isFinite(timeMs),
-  );
-  const written = byImplementation.find((other) => other.design.implementation !== design.implementation);
+  // The best designs are compared with one another, as in a comparison of devices. The chosen design may be slower.
+  const against = (timeMs: number, ownMs = row.timeMs): string =>
+    timeMs >= ownMs ? `${percent(timeMs / ownMs - 1)} slower` : `${percent(1 - timeMs / ownMs)} faster`;
+  const isOwn = (other: RankRow): boolean => other.design.implementation === design.implementation;
+  const written = byImplementation.find((other) => !isOwn(other));
+  const finite = byThreadsPerUnit.filter(({ timeMs }) => Number.isFinite(timeMs));
+  const shared = finite.find(({ threadsPerUnit }) => threadsPerUnit === design.threadsPerUnit)?.timeMs;
+  const others = finite.filter(({ threadsPerUnit }) => threadsPerUnit !== design.threadsPerUnit);
   if (written)
     sentences.push(
-      `Written as ${written.design.implementation} instead of ${design.implementation}, the best design is ${against(written.timeMs)}.`,
+      `The best design written as ${written.design.implementation} is ${against(written.timeMs, byImplementation.find(isOwn)?.timeMs)} than the best written as ${design.implementation}.`,
     );
   else if (others.length > 0) {
     const next = others.reduce((a, b) => (b.timeMs < a.timeMs ? b : a));
     const one = others.find(({ threadsPerUnit }) => threadsPerUnit === 1);
     sentences.push(
-      `With ${next.threadsPerUnit} ${next.threadsPerUnit === 1 ? 'thread' : 'threads'} per unit instead of ${design.threadsPerUnit}, the best design is ${against(next.timeMs)}${one && one !== next ? `; the best with one thread per unit is ${against(one.timeMs)}` : ''}.`,
+      `The best design with ${counted(next.threadsPerUnit, 'thread')} per unit is ${against(next.timeMs, shared)} than the best with ${design.threadsPerUnit}${one && one !== next ? `; the best with one thread per unit is ${against(one.timeMs, shared)}` : ''}.`,
     );
   }
   const longest = longestUnitText(breakdown);
