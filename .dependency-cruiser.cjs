@@ -28,7 +28,7 @@ module.exports = {
       from: {},
       to: { couldNotResolve: true, pathNot: '^(electron|virtual:|@webgpu/types|\\$)' },
     },
-    only('domain imports nothing', '^src-workers/domain', []),
+    only('domain imports nothing but data', '^src-workers/domain', ['^db/assumed\\.json$']),
     only('numeric imports domain', '^src-workers/numeric', ['^src-workers/domain']),
     only('models import domain and numeric', '^src-workers/models', ['^src-workers/(domain|numeric)']),
     only('the prediction imports domain, numeric and models', '^src-workers/predict', [
@@ -52,7 +52,7 @@ module.exports = {
     only('evidence imports what predicts, parses and advises', '^src-workers/evidence', [
       '^src-workers/(domain|numeric|models|predict|parse|advise|sweep)',
     ]),
-    only('workers import workers only', '^src-workers', ['^src-workers']),
+    only('workers import workers only', '^src-workers', ['^src-workers', '^db/assumed\\.json$']),
     only('db imports domain', '^db', ['^src-workers/domain']),
     only('contract imports domain', '^src-main/contract', ['^src-workers/domain']),
     only('services import contract, db and the pool', '^src-main/services', [
@@ -67,6 +67,7 @@ module.exports = {
     only('renderer imports contract, domain and models, and measures with its own GPU', '^src-renderer', [
       '^src-main/contract',
       '^src-workers/(domain|models|numeric|predict/(depth|dealing|time|constants))',
+      '^src-workers/advise/assumed\\.ts$',
       '^src-workers/bench/(webgpu/measure|unit-loop|probe)\\.ts$',
     ]),
     {

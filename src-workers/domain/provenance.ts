@@ -1,3 +1,4 @@
+import { ASSUMED_LAWS, middleOfLaw } from './assumed-laws.ts';
 import { isEvenShare, needsLengths, runsOn } from './design.ts';
 import { isEstimate, type Device } from './device.ts';
 import { PHASES, type KernelProfile, type MemoryAccess, type Phase, type PhaseName } from './kernel.ts';
@@ -67,37 +68,46 @@ export const KERNEL_DEFAULTS = {
 export interface KernelInput {
   readonly label: string;
   readonly unit: string;
+  /** The middle of the law in `db/assumed.json`, if the field has a law. A prediction takes the same value. */
   readonly assumed: number;
-  /** The range that covers most kernels: 5 to 95 % of the law in `db/assumed.json`, if the field has a law. */
+  /** The range that covers most kernels: 5 to 95 % of this law. */
   readonly usual: readonly [number, number];
   /** Where the value and its range come from. A field with a law has the source of its law (`db/assumed.json`). */
   readonly source?: string;
 }
 
+function ofLaw(field: KernelNumber): Pick<KernelInput, 'assumed' | 'usual'> {
+  const { quantiles } = ASSUMED_LAWS[`kernel.${field}`];
+  return { assumed: middleOfLaw(quantiles), usual: [quantiles[0], quantiles.at(-1)!] };
+}
+
 export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
-  registersPerThread: { label: 'Registers per thread', unit: '', assumed: 40, usual: [20, 128] },
-  // Chosen: between a sparse row entry (about 10) and a ray step (about 100).
-  instructionsPerIteration: { label: 'Instructions per iteration', unit: '', assumed: 30, usual: [4, 317] },
-  // Near the 1/21 of ACTS propagation (Swatman et al. 2022, doi:10.1109/MASCOTS56607.2022.00026); range chosen.
-  serialFraction: { label: 'Serial fraction σ', unit: '', assumed: 0.05, usual: [0.01, 0.25] },
-  // Chosen: one indirection, as in a gather; none if data stay in registers.
-  dependentLoadsPerIteration: { label: 'Dependent loads per iteration', unit: '', assumed: 1, usual: [0, 2.8] },
-  // Chosen: one double-precision value; 32 B is a whole sector per lane (CUDA C++ Best Practices Guide).
-  bytesPerIteration: { label: 'Memory traffic per iteration', unit: 'B', assumed: 8, usual: [0, 36] },
-  // Chosen: bounds, a pointer and a store, as in a CSR row loop; 5 to 26 in the kernels of test/data/cycle-sim.
-  unit: { label: 'Once per unit', unit: 'instructions', assumed: 18, usual: [5, 513] },
-  // Chosen: arguments and the index of the thread; 10 to 29 in the kernels of test/data/cycle-sim.
-  prologue: { label: 'Once per thread', unit: 'instructions', assumed: 20, usual: [13.2, 3190] },
-  // Chosen: a shuffle, an addition and moves; 5 to 7 in the kernels of test/data/cycle-sim.
-  combine: { label: 'Combining step', unit: 'instructions', assumed: 3, usual: [3.48, 59.2] },
-  // Chosen: a store, the next index and a load; 11 in the kernels of test/data/cycle-sim.
-  refill: { label: 'Change of unit', unit: 'instructions', assumed: 12, usual: [4, 60] },
-  search: { label: 'Search step', unit: 'instructions', assumed: 7, usual: [4, 20] },
-  // Chosen: a store and an atomic addition, or a share of a second pass (Merrill and Garland 2016,
-  // doi:10.1109/SC.2016.57).
-  carry: { label: 'Carry of a cut unit', unit: 'instructions', assumed: 15, usual: [4, 60] },
-  // Chosen: every instruction waits for the one before, because their dependencies are unknown.
-  chainInstructions: { label: 'Longest chain', unit: 'instructions', assumed: 30, usual: [4, 100] },
+  registersPerThread: { label: 'Registers per thread', unit: '', ...ofLaw('registersPerThread') },
+  instructionsPerIteration: {
+    label: 'Instructions per iteration',
+    unit: '',
+    ...ofLaw('instructionsPerIteration'),
+  },
+  serialFraction: { label: 'Serial fraction σ', unit: '', ...ofLaw('serialFraction') },
+  dependentLoadsPerIteration: {
+    label: 'Dependent loads per iteration',
+    unit: '',
+    ...ofLaw('dependentLoadsPerIteration'),
+  },
+  bytesPerIteration: { label: 'Memory traffic per iteration', unit: 'B', ...ofLaw('bytesPerIteration') },
+  unit: { label: 'Once per unit', unit: 'instructions', ...ofLaw('unit') },
+  prologue: { label: 'Once per thread', unit: 'instructions', ...ofLaw('prologue') },
+  combine: { label: 'Combining step', unit: 'instructions', ...ofLaw('combine') },
+  refill: { label: 'Change of unit', unit: 'instructions', ...ofLaw('refill') },
+  search: { label: 'Search step', unit: 'instructions', ...ofLaw('search') },
+  carry: { label: 'Carry of a cut unit', unit: 'instructions', ...ofLaw('carry') },
+  // The law gives a fraction of the instructions of an iteration, so a kernel with other instructions has another value.
+  chainInstructions: {
+    label: 'Longest chain',
+    unit: 'instructions',
+    assumed: ofLaw('chainInstructions').assumed * ofLaw('instructionsPerIteration').assumed,
+    usual: [4, 100],
+  },
   dependentExchanges: {
     label: 'Exchanges per iteration',
     unit: '',
@@ -105,8 +115,8 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
     usual: [0, 8],
     source: 'chosen: none in most loops; a shuffle for each halving of a sum',
   },
-  cooperationCost: { label: 'Cooperation step κ', unit: 'iterations', assumed: 0.05, usual: [0.01, 0.2] },
-  flattenedCost: { label: 'Single-loop cost', unit: 'iterations', assumed: 0.1, usual: [0, 0.43] },
+  cooperationCost: { label: 'Cooperation step κ', unit: 'iterations', ...ofLaw('cooperationCost') },
+  flattenedCost: { label: 'Single-loop cost', unit: 'iterations', ...ofLaw('flattenedCost') },
   integerShare: {
     label: 'Integer share',
     unit: '',
@@ -196,7 +206,7 @@ export function kernelInput(
 }
 
 const ASSUMED_PHASES: Readonly<Partial<Record<PhaseName, Omit<Phase, 'instructions'>>>> = {
-  unit: { integerShare: 0.8, dependentLoads: 1, bytes: 16 },
+  unit: { integerShare: 0.8 },
   prologue: { integerShare: 0.8 },
   combine: { dependentExchanges: 1 },
   refill: { integerShare: 0.8, dependentLoads: 1, bytes: 16 },
@@ -207,7 +217,13 @@ const ASSUMED_PHASES: Readonly<Partial<Record<PhaseName, Omit<Phase, 'instructio
 export const isPhase = (field: string): field is PhaseName => (PHASES as readonly string[]).includes(field);
 
 export function assumedPhase(name: PhaseName, instructions = KERNEL_INPUTS[name].assumed): Phase {
-  return { instructions, ...ASSUMED_PHASES[name] };
+  const { dependentLoads, bytes } = ASSUMED_LAWS[`kernel.${name}`];
+  return {
+    instructions,
+    ...ASSUMED_PHASES[name],
+    ...(dependentLoads && { dependentLoads: middleOfLaw(dependentLoads) }),
+    ...(bytes && { bytes: middleOfLaw(bytes) }),
+  };
 }
 
 export function assumedKernel(): Omit<KernelProfile, 'name' | 'lengthsKnownBeforeLaunch'> & {
@@ -423,11 +439,18 @@ function kernelFields(
   return KERNEL_FIELDS.filter((field) => matters[field]);
 }
 
+/**
+ * Instructions of the phases that a kernel must have, if it does not state them. Studies state them: they get the middles
+ * of their laws before they are predicted (`advise/assumed.ts`). Runs of earlier versions and kernels of the evidence do
+ * not.
+ */
+const UNSTATED_INSTRUCTIONS = { combine: 3, search: 7, carry: 15 } as const;
+
 /** Returns the stated phase, or an assumed one if the kernel must have it. A missing refill is the unit phase. */
 export function kernelPhase(kernel: KernelProfile, name: PhaseName): Phase | undefined {
   if (name === 'refill') return kernel.refill ?? kernel.unit;
-  const isCertain = name === 'search' || name === 'carry' || (name === 'combine' && kernel.sharing === 'deal');
-  return kernel[name] ?? (isCertain ? assumedPhase(name) : undefined);
+  if (name === 'unit' || name === 'prologue' || (name === 'combine' && kernel.sharing !== 'deal')) return kernel[name];
+  return kernel[name] ?? assumedPhase(name, UNSTATED_INSTRUCTIONS[name]);
 }
 
 export function kernelValue(kernel: KernelProfile, field: KernelNumber): number {

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
-import { atMiddle } from '../../src-main/services/studies/assumed.ts';
+import { atMiddle } from '../../src-workers/advise/assumed.ts';
 import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { H100_LOOPS, H100_PRODUCTS, readH100, type H100Launch } from '../../src-workers/evidence/h100.ts';

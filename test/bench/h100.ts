@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseStudy } from '../../src-main/contract/parse.ts';
-import { atMiddle } from '../../src-main/services/studies/assumed.ts';
+import { atMiddle } from '../../src-workers/advise/assumed.ts';
 import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
 import { KERNEL_DEFAULTS } from '../../src-workers/domain/provenance.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';

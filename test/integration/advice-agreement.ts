@@ -6,7 +6,7 @@ import { parseStudy } from '../../src-main/contract/parse.ts';
 import type { OpenEngine as Engine } from '../../src-main/services/engine.ts';
 import { tieTableOf } from '../../src-main/services/evidence/tie-band.ts';
 import { studyAxes, sweepPlan } from '../../src-main/services/studies/plan.ts';
-import { atMiddle } from '../../src-main/services/studies/assumed.ts';
+import { atMiddle } from '../../src-workers/advise/assumed.ts';
 import { planLengths, resolveLengths } from '../../src-main/services/studies/workloads.ts';
 import { changedPlan, type InputChange } from '../../src-workers/advise/change.ts';
 import { pickDesign } from '../../src-workers/advise/pick.ts';

@@ -4,7 +4,7 @@ import type { Study } from '../../contract/study.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 import { Turns } from '../turns.ts';
 import { tooLarge } from '../studies/plan.ts';
-import { wrongLaw } from '../studies/assumed.ts';
+import { wrongLaw } from '../../../src-workers/advise/assumed.ts';
 import { getStudy } from '../studies/studies.ts';
 import { createPredictions, runPredictions, type Predictions } from './predictions.ts';
 import { adviseRun, adviseStudy, type AdvisedStudy } from './prepare.ts';

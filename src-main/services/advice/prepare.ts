@@ -18,7 +18,7 @@ import { tieTableOf } from '../evidence/tie-band.ts';
 import { fastestMeasured } from '../ranking/recommended.ts';
 import { noDevice } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
-import { atMiddle } from '../studies/assumed.ts';
+import { atMiddle } from '../../../src-workers/advise/assumed.ts';
 import { listInputs } from '../studies/inputs.ts';
 import { studyAxes, sweepPlan, tooLarge } from '../studies/plan.ts';
 import { planLengths, sha256, sharedLaw } from '../studies/workloads.ts';

@@ -29,7 +29,7 @@ import { designText } from '../../../src-workers/domain/design.ts';
 import type { Predictions } from './predictions.ts';
 import type { AdvisedDevice, AdvisedStudy } from './prepare.ts';
 import { advise } from './recommend.ts';
-import { ASSUMED_LAWS } from '../studies/assumed.ts';
+import { ASSUMED_LAWS } from '../../../src-workers/domain/assumed-laws.ts';
 import { GATHERS } from '../studies/inputs.ts';
 import { DRAWS, unknownIn, unknownInput } from './unknown.ts';
 

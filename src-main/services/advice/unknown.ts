@@ -3,7 +3,7 @@ import { KERNEL_INPUTS, kernelInput } from '../../../src-workers/domain/provenan
 import { midSentence } from '../../../src-workers/domain/text.ts';
 import { sortedQuantile } from '../../../src-workers/numeric/statistics.ts';
 import type { UnknownInput } from '../../contract/advice.ts';
-import { assumedRange, lawSource } from '../studies/assumed.ts';
+import { assumedRange, lawSource } from '../../../src-workers/advise/assumed.ts';
 import { BANDWIDTH, decidingUnknown, GATHERS, assumedGathers } from '../studies/inputs.ts';
 import type { AdvisedDevice, AdvisedStudy } from './prepare.ts';
 

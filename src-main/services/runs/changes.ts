@@ -2,7 +2,7 @@ import type { RunRecord } from '../../../db/records.ts';
 import type { StoreClient } from '../../../db/store-api.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import type { FieldChange } from '../../contract/api.ts';
-import { atMiddle } from '../studies/assumed.ts';
+import { atMiddle } from '../../../src-workers/advise/assumed.ts';
 import { getStudy, type LocatedStudy } from '../studies/studies.ts';
 import { takesMiddles } from '../version.ts';
 import { differences } from './diff.ts';

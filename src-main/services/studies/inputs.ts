@@ -4,7 +4,7 @@ import { decidingFields, inputFacts, type InputFact } from '../../../src-workers
 import { SIZED_MISS_FRACTION, UNSIZED_MISS_FRACTION } from '../../../src-workers/models/memory/accesses.ts';
 import type { SpaceAxes } from '../../../src-workers/domain/space.ts';
 import type { Study } from '../../contract/study.ts';
-import { assumedRange, lawSource, unknownOf, withLaws } from './assumed.ts';
+import { assumedRange, lawSource, unknownOf, withLaws } from '../../../src-workers/advise/assumed.ts';
 import { predictionInputs } from './plan.ts';
 
 export function decidingUnknown(study: Study, axes: SpaceAxes, device: Device): Unknown {

@@ -8,7 +8,7 @@ import { MAX_DESIGNS, type Study } from '../../contract/study.ts';
 import { lawDigest } from '../advice/prepare.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
 import type { RunHandle } from '../runs/running.ts';
-import { atMiddle } from '../studies/assumed.ts';
+import { atMiddle } from '../../../src-workers/advise/assumed.ts';
 import { studyAxes, sweepPlan, tooLarge } from '../studies/plan.ts';
 import { getStudy, type LocatedStudy } from '../studies/studies.ts';
 import { sha256 } from '../studies/workloads.ts';

@@ -15,7 +15,7 @@ import { runBest } from './best.ts';
 import { describeDesign } from '../../../src-workers/predict/designs.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { designText } from '../../../src-workers/domain/design.ts';
-import { atMiddle } from '../studies/assumed.ts';
+import { atMiddle } from '../../../src-workers/advise/assumed.ts';
 import { storedAxes, studyAxes, sweepPlan } from '../studies/plan.ts';
 import { isBetter, openExecution, triedTwice, type BestFound } from '../runs/execution.ts';
 import { runPlan } from '../runs/run-view.ts';

@@ -1,4 +1,5 @@
 import type { Study } from '../../../src-main/contract/study.ts';
+import { atMiddle, usualValue } from '../../../src-workers/advise/assumed.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import { CPU_BALANCING } from '../../../src-workers/domain/design.ts';
 import {
@@ -10,19 +11,16 @@ import {
 } from '../../../src-workers/domain/inspection.ts';
 import type { MemoryAccess, Phase, PhaseName } from '../../../src-workers/domain/kernel.ts';
 import {
-  assumedPhase,
   exampleOrigins,
   implementationKernel,
   isAssumed,
   isPhase,
-  KERNEL_INPUTS,
   kernelPhase,
   type KernelChange,
   type KernelField,
   type KernelNumber,
   type Origin,
 } from '../../../src-workers/domain/provenance.ts';
-import { assumedChain } from './assumed-chain.ts';
 import { withListed } from './device-list.ts';
 
 /** `field` is the path of the edited field, `label` the text for undo. */
@@ -33,6 +31,10 @@ export type KernelPlace = number | null;
 
 export function kernelAt(study: Study, at: KernelPlace): Study['kernel'] {
   return at === null ? study.kernel : implementationKernel(study.kernel, study.implementations![at]);
+}
+/** Returns the kernel with the values that a prediction for a GPU without measured cycles assumes for unstated inputs. */
+export function predictedKernelAt(study: Study, at: KernelPlace): Study['kernel'] {
+  return kernelAt(atMiddle(study, [{ id: '', kind: 'gpu' }]), at);
 }
 function ownKernel(study: Study, at: KernelPlace) {
   return at === null ? study.kernel : study.implementations![at].kernel;
@@ -56,7 +58,7 @@ export function withGiven<Field extends KernelField>(
   value: Study['kernel'][Field],
   at: KernelPlace = null,
 ): Study {
-  return withOrigin(withKernel(study, { [field]: value }, at), field, 'given', at);
+  return withKernel(study, { [field]: value, origins: { ...ownKernel(study, at).origins, [field]: 'given' } }, at);
 }
 export function withNumber(study: Study, field: KernelNumber, value: number, at: KernelPlace = null): Study {
   if (!isPhase(field)) return withGiven(study, field, value, at);
@@ -68,16 +70,14 @@ export function withLoads(study: Study, field: PhaseName, dependentLoads: number
   return withGiven(study, field, { ...phaseOf(study, field, at), dependentLoads }, at);
 }
 function phaseOf(study: Study, field: PhaseName, at: KernelPlace): Phase {
-  return kernelPhase(kernelAt(study, at), field) ?? { instructions: 0 };
+  return kernelPhase(predictedKernelAt(study, at), field) ?? { instructions: 0 };
 }
 /** Sets the origin of a field. An implementation then has its own value of the field. */
 export function withOrigin(study: Study, field: KernelField, origin: Origin, at: KernelPlace = null): Study {
-  const own = ownKernel(study, at);
-  const stated = own[field] ?? (at === null ? undefined : study.kernel[field]);
-  // A longest chain that is marked as known without a value keeps the value that was assumed.
-  const assumed =
-    field === 'chainInstructions' && !isAssumed(origin) ? assumedChain(study, kernelAt(study, at)) : undefined;
-  return withKernel(study, { [field]: stated ?? assumed, origins: { ...own.origins, [field]: origin } }, at);
+  const { origins } = ownKernel(study, at);
+  // An input that is marked as known without a value keeps the value that was assumed.
+  const kernel = isAssumed(origin) ? kernelAt(study, at) : predictedKernelAt(study, at);
+  return withKernel(study, { [field]: kernel[field], origins: { ...origins, [field]: origin } }, at);
 }
 export function withFound(
   study: Study,
@@ -111,13 +111,10 @@ export function asOwn(example: Study, name: string): Study {
   };
 }
 export function withAssumed(study: Study, field: KernelNumber, at: KernelPlace = null): Study {
-  return withOrigin(withKernel(study, { [field]: usualValue(study, field, at) }, at), field, 'assumed', at);
-}
-function usualValue(study: Study, field: KernelNumber, at: KernelPlace): Phase | number | undefined {
-  if (isPhase(field)) return assumedPhase(field);
-  if (field !== 'chainInstructions') return KERNEL_INPUTS[field].assumed;
   // Without a value, the longest chain of the study's kernel is an assumed share of its instructions.
-  return at === null ? undefined : assumedChain(study, kernelAt(study, at));
+  const value =
+    at === null && field === 'chainInstructions' ? undefined : usualValue(study, kernelAt(study, at), field);
+  return withOrigin(withKernel(study, { [field]: value }, at), field, 'assumed', at);
 }
 /** Sets arrays in place of bytes per iteration. If none is left, bytes are assumed: an element of each old array. */
 export function withAccesses(study: Study, accesses: readonly MemoryAccess[], at: KernelPlace = null): Study {

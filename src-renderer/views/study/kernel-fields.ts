@@ -6,9 +6,11 @@ import {
   kernelOrigin,
   type KernelNumber,
 } from '../../../src-workers/domain/provenance.ts';
+import { ASSUMED_LAWS, middleOfLaw } from '../../../src-workers/domain/assumed-laws.ts';
 import { sentenceCase, type Term } from '../../../src-workers/domain/terms.ts';
 import { percent } from '../../format/numbers.ts';
-import { USUAL_CHAIN } from './assumed-chain.ts';
+
+const USUAL_CHAIN = middleOfLaw(ASSUMED_LAWS['kernel.chainInstructions'].quantiles);
 
 export interface KernelField {
   readonly id: KernelNumber;

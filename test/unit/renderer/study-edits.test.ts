@@ -4,12 +4,11 @@ import { studyName } from '../../../src-main/contract/new-study.ts';
 import { parseStudy, validate } from '../../../src-main/contract/parse.ts';
 import { studySchema, type Study } from '../../../src-main/contract/study.ts';
 import { differences } from '../../../src-main/services/runs/diff.ts';
-import { atMiddle } from '../../../src-main/services/studies/assumed.ts';
+import { atMiddle } from '../../../src-workers/advise/assumed.ts';
 import { fieldLabel, fieldValue } from '../../../src-renderer/format/fields.ts';
 import { originText } from '../../../src-renderer/format/origins.ts';
 import { changeByFile } from '../../../src-renderer/shell/new-study.ts';
 import type { App } from '../../../src-renderer/state/app.svelte.ts';
-import { withAssumedChain } from '../../../src-renderer/views/study/assumed-chain.ts';
 import * as edit from '../../../src-renderer/views/study/edit.ts';
 import type { GpuDevice } from '../../../src-workers/domain/device.ts';
 import * as provenance from '../../../src-workers/domain/provenance.ts';
@@ -17,7 +16,7 @@ import { fail, ok, unwrap } from '../../../src-workers/domain/result.ts';
 import { term, type Term } from '../../../src-workers/domain/terms.ts';
 import { gpu } from '../../catalogue.ts';
 
-const { implementationKernel, kernelOrigin, KERNEL_INPUTS } = provenance;
+const { implementationKernel, kernelOrigin, kernelValue } = provenance;
 const say: Term = (key) => term(key, 'cuda');
 const words = { say, devices: [] };
 const example = (name: string): Study => unwrap(parseStudy(readFileSync(`db/examples/${name}.json`, 'utf8')));
@@ -45,9 +44,6 @@ describe('implementations in the editor', () => {
     expect(kernelOrigin(kernelAt(given, 1), 'registersPerThread')).toBe('given');
     expect(kernelAt(given, 0)).toEqual({ ...study.kernel, name: 'propagate', origins: study.kernel.origins ?? {} });
     expect(edit.withCommon(given, 'registersPerThread', 1)).toEqual(two);
-    const assumed = kernelAt(edit.withAssumed(given, 'registersPerThread', 1), 1);
-    expect(assumed.registersPerThread).toBe(KERNEL_INPUTS.registersPerThread.assumed);
-    expect(kernelOrigin(assumed, 'registersPerThread')).toBe('assumed');
     // An implementation whose origin is stated gets its own copy of the study's value.
     const measured = edit.withOrigin(two, 'instructionsPerIteration', 'measured', 1);
     expect(measured.implementations![1].kernel.instructionsPerIteration).toBe(study.kernel.instructionsPerIteration);
@@ -55,22 +51,24 @@ describe('implementations in the editor', () => {
     expect(origins).toEqual(['given', 'measured']);
   });
 
-  it('have the longest chain that a prediction assumes, until it is known', () => {
+  it('have the values that a prediction assumes, until they are known', () => {
     const device = gpu('nvidia-a100-sxm4-40gb');
-    const instructions = edit.withGiven(two, 'instructionsPerIteration', 22, 1);
-    for (const assumed of [undefined, { 'kernel.chainInstructions': [0.2, 0.5] }]) {
-      const open = { ...instructions, kernel: { ...two.kernel, chainInstructions: undefined, origins: {} }, assumed };
-      const predicted = atMiddle(open, [device]);
-      for (const at of [null, 1]) {
-        const { chainInstructions, origins } = withAssumedChain(open, edit.kernelAt(open, at));
-        expect(chainInstructions).toBeNear(edit.kernelAt(predicted, at).chainInstructions!, 1e-9);
-        expect(origins?.chainInstructions).toBe('assumed');
-        const known = edit.withOrigin(open, 'chainInstructions', 'given', at);
-        expect(edit.kernelAt(known, at).chainInstructions).toBe(chainInstructions);
-        const again = edit.withAssumed(edit.withNumber(open, 'chainInstructions', 7, at), 'chainInstructions', at);
-        expect(withAssumedChain(again, edit.kernelAt(again, at))).toMatchObject({ chainInstructions, origins });
-      }
-    }
+    const kernel = { name: 'k', registersPerThread: 40, instructionsPerIteration: 60 };
+    const { kernel: own } = unwrap(parseStudy(JSON.stringify({ ...study, kernel })));
+    const instructions = edit.withGiven({ ...two, kernel: own }, 'instructionsPerIteration', 22, 1);
+    const laws = [undefined, { 'kernel.chainInstructions': [0.2, 0.5], 'kernel.combine': [8] }];
+    for (const open of laws.map((assumed) => ({ ...instructions, assumed })))
+      for (const at of [null, 1])
+        for (const field of ['chainInstructions', 'combine', 'dependentLoadsPerIteration', 'unit'] as const) {
+          const shown = edit.predictedKernelAt(open, at);
+          expect(shown[field], field).toEqual(edit.kernelAt(atMiddle(open, [device]), at)[field]);
+          expect(edit.kernelAt(edit.withOrigin(open, field, 'given', at), at)[field]).toEqual(shown[field]);
+          const again = edit.withAssumed(edit.withNumber(open, field, 7, at), field, at);
+          const { [field]: value, origins } = edit.predictedKernelAt(again, at);
+          expect([value, origins?.[field]], field).toEqual([shown[field], 'assumed']);
+          expect(kernelValue(edit.predictedKernelAt(edit.withNumber(open, field, 0, at), at), field)).toBe(0);
+        }
+    expect(edit.predictedKernelAt({ ...study, kernel: own }, null).combine).toEqual(provenance.assumedPhase('combine'));
   });
 
   it('may have arrays instead of one number of bytes, and have the number again without arrays', () => {
@@ -140,10 +138,8 @@ function page(study: Study, isExample: boolean) {
     location: { openStudy: (id: number) => (state.opened = id) },
     notices: { show: (text: string, undo: () => void) => Object.assign(state, { notice: text, undo }) },
   } as unknown as App;
-  const importFile = (file: string) =>
-    changeByFile(app, file, 'workload', `${file} imported`, (one) =>
-      edit.withWorkload(one, { lengths: 'constant(3)' }),
-    );
+  const change = (one: Study) => edit.withWorkload(one, { lengths: 'constant(3)' });
+  const importFile = (file: string) => changeByFile(app, file, 'workload', `${file} imported`, change);
   return { studies, state, importFile };
 }
 

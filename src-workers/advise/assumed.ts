@@ -1,39 +1,25 @@
-import data from '../../../db/assumed.json' with { type: 'json' };
-import {
-  drawnKernel,
-  drawnRange,
-  type Laws,
-  type Unknown,
-  type UnknownField,
-} from '../../../src-workers/advise/unknown.ts';
-import { isEstimate, type Device } from '../../../src-workers/domain/device.ts';
+import { drawnKernel, drawnRange, type Laws, type Unknown, type UnknownField } from './unknown.ts';
+import { ASSUMED_LAWS } from '../domain/assumed-laws.ts';
+import { isEstimate, type Device } from '../domain/device.ts';
+import type { KernelProfile } from '../domain/kernel.ts';
 import {
   implementationKernel,
   isAssumed,
   kernelInput,
   KERNEL_DEFAULTS,
   KERNEL_FIELDS,
+  KERNEL_INPUTS,
   kernelOrigin,
   kernelValue,
   ownFields,
+  withKernelValue,
   type KernelChange,
   type KernelField,
+  type KernelNumber,
   type InputFact,
   type KernelWithOrigins,
-} from '../../../src-workers/domain/provenance.ts';
-import { type Result, badInput } from '../../../src-workers/domain/result.ts';
-
-interface AssumedLaw {
-  readonly quantiles: readonly number[];
-  readonly dependentLoads?: readonly number[];
-  readonly bytes?: readonly number[];
-  /** The law of the fraction of gathers that miss, if the size of the array is unknown. */
-  readonly unsized?: readonly number[];
-  readonly source: string;
-  readonly learn: 'inspect' | 'probe' | 'ask';
-}
-
-export const ASSUMED_LAWS: Readonly<Record<string, AssumedLaw>> = data.laws as Readonly<Record<string, AssumedLaw>>;
+} from '../domain/provenance.ts';
+import { type Result, badInput } from '../domain/result.ts';
 
 interface AdvisedInputs {
   readonly kernel: KernelWithOrigins;
@@ -76,8 +62,19 @@ function resolveLaws(assumed: AdvisedInputs['assumed'] = {}): Laws {
 }
 
 /** Returns the inputs of a study that are unknown on a device: those that have a law but no stated value. */
-export function unknownOf({ kernel, implementations, assumed, pipeline }: AdvisedInputs, device: Device): Unknown {
-  const laws = resolveLaws(assumed);
+export function unknownOf(study: AdvisedInputs, device: Device): Unknown {
+  const laws = resolveLaws(study.assumed);
+  const measured = study.pipeline?.[device.id] !== undefined;
+  return { laws, kernel: unknownFields(study, device, laws), device: measured ? [] : deviceUnknowns(device, laws) };
+}
+
+type DeviceKind = Pick<Device, 'id' | 'kind'>;
+
+function unknownFields(
+  { kernel, implementations, pipeline }: AdvisedInputs,
+  device: DeviceKind,
+  laws: Laws,
+): readonly UnknownField[] {
   const measured = pipeline?.[device.id] !== undefined;
   const isCpu = device.kind === 'cpu';
   const fields = isCpu
@@ -87,22 +84,18 @@ export function unknownOf({ kernel, implementations, assumed, pipeline }: Advise
     some
       .filter((field) => isUnknown(full, field, laws))
       .map((field) => ({ field, of, stated: isStated(full, field, laws) }));
-  return {
-    laws,
-    kernel: [
-      ...among(kernel, -1, fields),
-      ...(implementations ?? []).flatMap((one, at) => {
-        const own = new Set(ownFields(one.kernel));
-        const full = implementationKernel(kernel, { name: '', kernel: one.kernel });
-        return among(
-          full,
-          at,
-          fields.filter((field) => own.has(field)),
-        );
-      }),
-    ],
-    device: measured ? [] : deviceUnknowns(device, laws),
-  };
+  return [
+    ...among(kernel, -1, fields),
+    ...(implementations ?? []).flatMap((one, at) => {
+      const own = new Set(ownFields(one.kernel));
+      const full = implementationKernel(kernel, { name: '', kernel: one.kernel });
+      return among(
+        full,
+        at,
+        fields.filter((field) => own.has(field)),
+      );
+    }),
+  ];
 }
 
 export function assumedRange(
@@ -185,11 +178,11 @@ function isStated(kernel: KernelWithOrigins, field: KernelField, laws: Laws): bo
  * Returns the study to predict, in which each unstated input of the kernel has the middle of its law and is marked as
  * assumed. The share of a gather that misses the cache is left to the model, which computes it from the footprint.
  */
-export function atMiddle<Inputs extends AdvisedInputs>(study: Inputs, devices: readonly Device[]): Inputs {
+export function atMiddle<Inputs extends AdvisedInputs>(study: Inputs, devices: readonly DeviceKind[]): Inputs {
   const { kernel, implementations } = study;
   const laws = resolveLaws(study.assumed);
   const cpu = devices.some(({ kind }) => kind === 'cpu');
-  const unknown = devices.flatMap((device) => unknownOf(study, device).kernel);
+  const unknown = devices.flatMap((device) => unknownFields(study, device, laws));
   const fields = unknown.filter(
     // On a CPU, the bytes moved determine the time, so the study must state them itself.
     ({ field, of, stated }) => of < 0 && !stated && field !== 'accesses' && !(cpu && field === 'bytesPerIteration'),
@@ -213,6 +206,19 @@ export function atMiddle<Inputs extends AdvisedInputs>(study: Inputs, devices: r
       implementations: implementations.map((one) => ({ ...one, kernel: ownChain(one.kernel) })),
     }),
   };
+}
+
+/** Returns the value that is assumed for a field of a kernel: the middle of its law, if it has one. */
+export function usualValue<Field extends KernelNumber>(
+  { assumed }: Pick<AdvisedInputs, 'assumed'>,
+  kernel: KernelWithOrigins,
+  field: Field,
+): KernelProfile[Field] {
+  const laws = resolveLaws(assumed);
+  const values = laws[`kernel.${field}`]
+    ? drawnKernel(kernel, [{ field, of: -1, stated: false }], laws, () => 0.5)
+    : withKernelValue(kernel, field, KERNEL_INPUTS[field].assumed);
+  return values[field];
 }
 
 function deviceUnknowns(device: Device, laws: Laws): readonly string[] {
