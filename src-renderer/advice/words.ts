@@ -198,6 +198,6 @@ export function originsText(inputs: readonly InputFact[]): string {
 }
 
 export function coverageText({ predicted, of, invalid }: Pick<Recommendation, 'predicted' | 'of' | 'invalid'>): string {
-  if (predicted < of) return `${count(predicted)} of ${count(of)} designs examined`;
+  if (predicted < of) return `${count(predicted)} of ${count(of)} designs compared so far`;
   return of - invalid === 1 ? 'only one design is valid' : `all ${count(of - invalid)} valid designs compared`;
 }

@@ -17,6 +17,8 @@ const IDLE_MS = 150;
 const SLOW_AFTER_MS = 250;
 /** How long an answer is outdated before it is dimmed, ms. Without this wait, a moving slider would make it flicker. */
 const DIM_AFTER_MS = 100;
+/** How long the answer of a glance stands before it is dimmed, ms. Most studies have a better answer by then. */
+const DIM_GLANCE_AFTER_MS = 250;
 /** How long the thumbnails are outdated before a text says so, ms. Most edits get new ones in less time. */
 const SAY_OLD_AFTER_MS = 1000;
 
@@ -33,6 +35,9 @@ export class Advice {
   #state = $state<State>('none');
   readonly state = $derived(this.#state);
   readonly #isSlow = lasting(() => this.#state === 'loading' || this.#state === 'coarse', SLOW_AFTER_MS);
+  /** Whether only a glance has answered. It may have found nothing better than the best designs before the edit. */
+  #isGlance = $state(false);
+  readonly #isEarly = lasting(() => this.#isGlance && this.#state === 'coarse', DIM_GLANCE_AFTER_MS);
   readonly #isOutdated = lasting(
     () => this.#answer !== null && this.#input !== null && question(this.#input) !== this.#answeredQuestion,
     DIM_AFTER_MS,
@@ -64,8 +69,12 @@ export class Advice {
   });
   /** Whether the answer is exact and for the current study. Only then may it be copied, simulated or measured. */
   readonly current = $derived(this.#answer !== null && this.#state === 'exact');
-  /** Whether the answer has belonged to an earlier input for a noticeable time. */
-  readonly outdated = $derived(this.#isOutdated());
+  /** Whether the answer has belonged to an earlier input, or has been that of a glance, for a noticeable time. */
+  readonly outdated = $derived(this.#isOutdated() || this.#isEarly());
+  /** Whether the answer may still change, because not all designs are predicted yet. */
+  readonly partial = $derived(
+    this.#state === 'coarse' && this.#answer !== null && this.#answer.predicted < this.#answer.of,
+  );
   /** Whether the answer has been loading or inexact for a noticeable time. */
   readonly slow = $derived(this.#isSlow());
   readonly uncertainty = $derived(this.#weighed === this.#answer ? this.#uncertainty : null);
@@ -116,6 +125,7 @@ export class Advice {
           this.#answeredQuestion = question(input);
           this.#failure = null;
           const whole = result.value.predicted === result.value.of;
+          this.#isGlance = look === 'glance';
           this.#state = (look === 'glance' || look === 'coarse') && !whole ? 'coarse' : 'exact';
           if (this.#state === 'exact') this.#exact = this.#answer;
         } else {

@@ -2,6 +2,8 @@ import type { Result } from '../../src-workers/domain/result.ts';
 
 /** How long an input must stay unchanged before the exact answer is requested, ms. */
 const RESTS_AFTER_MS = 150;
+/** How much longer the exact answer waits for the glance and the coarse answer, which it would cancel, ms. */
+const EARLY_WITHIN_MS = 5000;
 
 /** Which designs are examined: as many as a short time allows, a subset, all that could be the fastest, or all. */
 export type Look = 'glance' | 'coarse' | 'fastest' | 'all';
@@ -15,8 +17,9 @@ export interface CoarseFirstCalls<In, Out> {
 /**
  * Follows an input that may change with every frame. While it changes, one glance (see `Look`) at a time runs, for the
  * newest input. If the input did not change meanwhile, a coarse answer follows, which is better and has the thumbnails.
- * At rest, exact answers follow: first for the designs that could be the fastest, then for all. Answers for older
- * inputs are dropped, except glances, which keep the picture moving. A call may cancel an earlier call, which fails.
+ * At rest, exact answers follow: first for the designs that could be the fastest, then for all. They may take minutes, so
+ * they let the coarse answer arrive first. Answers for older inputs are dropped, except glances, which keep the picture
+ * moving. A call may cancel an earlier call, which fails.
  */
 export class CoarseFirst<In, Out> {
   readonly #calls: CoarseFirstCalls<In, Out>;
@@ -26,6 +29,10 @@ export class CoarseFirst<In, Out> {
   #exactly = 0;
   #settled = 0;
   #asking = false;
+  /** Whether the glance or the coarse answer of the newest version is awaited. */
+  #early = false;
+  /** The newest version that has rested, but waits for its early answers. */
+  #rested = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #held = false;
 
@@ -48,7 +55,13 @@ export class CoarseFirst<In, Out> {
 
   #wait(): void {
     clearTimeout(this.#timer);
-    if (!this.#held) this.#timer = setTimeout(() => void this.#exact(), RESTS_AFTER_MS);
+    if (!this.#held) this.#timer = setTimeout(() => this.#rest(), RESTS_AFTER_MS);
+  }
+
+  #rest(): void {
+    if (!this.#early) return void this.#exact();
+    this.#rested = this.#version;
+    this.#timer = setTimeout(() => void this.#exact(), EARLY_WITHIN_MS);
   }
 
   stop(): void {
@@ -61,13 +74,18 @@ export class CoarseFirst<In, Out> {
 
   async #glance(): Promise<void> {
     this.#asking = true;
+    this.#early = true;
     for (let asked = 0; this.#input !== null && asked !== this.#version && this.#settled !== this.#version;) {
       asked = this.#version;
       await this.#first(this.#input, asked, 'glance');
     }
     this.#asking = false;
-    if (this.#input !== null && this.#exactly !== this.#version)
-      await this.#first(this.#input, this.#version, 'coarse');
+    const version = this.#version;
+    if (this.#input !== null && this.#exactly !== version) await this.#first(this.#input, version, 'coarse');
+    // A newer input has its own glance.
+    if (version !== this.#version) return;
+    this.#early = false;
+    if (this.#rested === version && this.#exactly !== version && !this.#held) void this.#exact();
   }
 
   async #first(input: In, version: number, look: 'glance' | 'coarse'): Promise<void> {
@@ -78,6 +96,7 @@ export class CoarseFirst<In, Out> {
   }
 
   async #exact(): Promise<void> {
+    clearTimeout(this.#timer);
     const version = this.#version;
     const input = this.#input;
     if (input === null) return;

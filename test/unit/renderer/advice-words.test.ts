@@ -122,7 +122,7 @@ describe('the recommendation in one line', () => {
 
   it('says how many designs were compared', () => {
     const said = (predicted: number, invalid: number) => words.coverageText({ predicted, of: 9, invalid });
-    expect(said(4, 0)).toBe('4 of 9 designs examined');
+    expect(said(4, 0)).toBe('4 of 9 designs compared so far');
     expect([said(9, 2), said(9, 8)]).toEqual(['all 7 valid designs compared', 'only one design is valid']);
   });
 
