@@ -5,6 +5,8 @@ import { designsPerMs, withSweep, type FinishedSweep } from '../sweeps/pace.ts';
 export interface RunHandle {
   readonly runId: number;
   readonly finished: Promise<Result<RunRecord>>;
+  /** Of a sweep: the number of units if they are taken in their order. */
+  readonly orderedUnits?: number | null;
   cancel(): void;
 }
 
@@ -19,13 +21,17 @@ export function openRunningRuns(closing: AbortSignal, changed: () => void, ended
     async start(begin: Promise<Result<RunHandle>>): Promise<Result<{ readonly runId: number }>> {
       const begun = await begin;
       if (!begun.ok) return begun;
-      const { runId, finished, cancel } = begun.value;
+      const { runId, finished, cancel, orderedUnits = null } = begun.value;
       running.set(runId, begun.value);
       if (closing.aborted) cancel();
       void finished.then((run) => {
         leave(runId);
         if (run.ok && run.value.kind === 'sweep' && run.value.state === 'complete' && !run.value.kept)
-          sweeps = withSweep(sweeps, { designs: run.value.enumeratedCount, elapsedMs: run.value.elapsedMs });
+          sweeps = withSweep(sweeps, {
+            designs: run.value.enumeratedCount,
+            orderedUnits,
+            elapsedMs: run.value.elapsedMs,
+          });
       });
       changed();
       return ok({ runId });
@@ -33,7 +39,7 @@ export function openRunningRuns(closing: AbortSignal, changed: () => void, ended
     get: (runId: number) => running.get(runId),
     /** Removes a run whose end is saved, before `run.finished` is sent, so that listeners do not find the run here. */
     leave,
-    designsPerMs: () => designsPerMs(sweeps),
+    designsPerMs: (orderedUnits: number | null) => designsPerMs(sweeps, orderedUnits),
     /** Cancels all runs and waits for their end. `start` cancels a run that was still being prepared. */
     async end(): Promise<void> {
       for (const { cancel } of running.values()) cancel();

@@ -11,7 +11,7 @@ import type { RunHandle } from '../runs/running.ts';
 import { atMiddle } from '../../../src-workers/advise/assumed.ts';
 import { studyAxes, sweepPlan, tooLarge } from '../studies/plan.ts';
 import { getStudy, type LocatedStudy } from '../studies/studies.ts';
-import { sha256 } from '../studies/workloads.ts';
+import { sha256, type OrderedLaw } from '../studies/workloads.ts';
 import { prepareStudy, startSweep, studyDevices } from './sweeps.ts';
 
 export function sweepHandlers(context: Context): Handlers<'runs.start' | ProceduresOf<'space'>> {
@@ -23,13 +23,16 @@ export function sweepHandlers(context: Context): Handlers<'runs.start' | Procedu
       const study = atMiddle(asked, devices.value);
       const axes = studyAxes(study, devices.value);
       if (!axes.ok) return axes;
-      const law = axes.value.balancing.some(needsLaw) ? await readLaw(context, studyId, study) : null;
+      const lengths = await readLengths(context, studyId, study);
+      const law = lengths && axes.value.balancing.some(needsLaw) ? lengths.law : null;
       const id = `size-${sha256(JSON.stringify(study))}${law ? ` ${lawDigest(law)}` : ''}`;
       const plan = sweepPlan(id, study, axes.value, law ?? ANY_LAW);
       const enumerated = spaceSize(axes.value);
       // A larger space has too many designs to check each of them.
       const tally = enumerated > MAX_DESIGNS ? [] : await context.pool.run('classify', { plan });
       const counts = axisCounts(axes.value);
+      // A CPU partitions its units in their order, and draws them if it is not known.
+      const isOrdered = Boolean(lengths?.order) || axes.value.devices.some(({ kind }) => kind === 'cpu');
       return ok({
         enumerated,
         valid: tally[0] ?? null,
@@ -39,7 +42,7 @@ export function sweepHandlers(context: Context): Handlers<'runs.start' | Procedu
         axes: AXIS_ORDER.map((axis, at) => ({ axis, count: counts[at] })).filter(
           ({ axis }) => axis !== 'implementation' || axes.value.implementations,
         ),
-        estimatedMs: enumerated / context.running.designsPerMs(),
+        estimatedMs: enumerated / context.running.designsPerMs(isOrdered ? study.workload.units : null),
       });
     },
   };
@@ -52,10 +55,10 @@ function needsLaw(balancing: string): boolean {
 }
 
 /** Returns `null` if the lengths are unreadable, which the interface shows at their field. */
-async function readLaw(context: Context, studyId: number | undefined, study: Study): Promise<LengthLaw | null> {
+async function readLengths(context: Context, studyId: number | undefined, study: Study): Promise<OrderedLaw | null> {
   const saved = studyId === undefined ? null : await getStudy(context.store, studyId);
   const found = await context.lengths.resolve(study, saved?.ok ? saved.value.baseFolder : null);
-  return found.ok ? found.value.law : null;
+  return found.ok ? found.value : null;
 }
 
 /** Stands for the lengths if they are unreadable, or if no balancing of the study needs them (`needsLaw`). */

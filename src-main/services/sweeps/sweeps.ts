@@ -223,7 +223,8 @@ function runSweep(
     return { end, best: await bestOf(best) };
   });
 
-  return { runId: run.id, finished, cancel: () => controller.abort() };
+  const orderedUnits = plan.ordered && plan.units;
+  return { runId: run.id, finished, cancel: () => controller.abort(), orderedUnits };
 }
 
 /**
