@@ -1,4 +1,4 @@
-import type { RunKind, RunState, RunSummary, SpaceSize } from '../../src-main/contract/api.ts';
+import type { RunKind, RunProgress, RunState, RunSummary, SpaceSize } from '../../src-main/contract/api.ts';
 import { BEST_DESIGNS, isMeasuring } from '../../src-main/contract/counts.ts';
 import { count, counted } from './numbers.ts';
 
@@ -20,6 +20,16 @@ export function predictText(size: SpaceSize | null, bestOnly: boolean): string {
   if (!size) return bestOnly ? `Find the best ${count(BEST_DESIGNS)}` : 'Predict';
   const designs = counted(size.valid ?? size.enumerated, 'design');
   return bestOnly ? `Find the best ${count(BEST_DESIGNS)} of ${designs}` : `Predict ${designs}`;
+}
+
+const STAGES = { sweep: 'predicting', simulate: 'simulating', bench: 'measuring', import: 'saving' } as const;
+
+/** The progress of a run in another program, whose events do not reach this one: what it has saved so far. */
+export function savedProgress(run: RunSummary): RunProgress | null {
+  const done = run.valid + run.invalid;
+  if (run.state !== 'running' || done === 0) return null;
+  const { id: runId, kind, enumerated: total, bestTimeMs, elapsedMs } = run;
+  return { runId, stage: STAGES[kind], done, total, bestTimeMs, elapsedMs, remainingMs: null };
 }
 
 export function canOpen(run: Pick<RunSummary, 'kind' | 'valid'>): boolean {

@@ -161,9 +161,15 @@ export class Advice {
         calls.follow(input);
       });
     });
+    // The store also changes while another program saves the designs of a run. That must not restart the answer.
+    let known = app.library.devices;
+    $effect(() => {
+      const { devices } = app.library;
+      if (known.length > 0 && JSON.stringify(devices) !== JSON.stringify(known)) follow();
+      known = devices;
+    });
     $effect(() =>
       engine.on('store.changed', ({ what }) => {
-        if (what === 'devices' || what === 'all') follow();
         if (what === 'settings' || what === 'all') void this.#readBaseline(app.location.studyId);
       }),
     );

@@ -11,6 +11,7 @@ import type { Events } from '../../src-main/contract/procedures.ts';
 import type { DeviceEvidence, ImplementationKind, TimedDevice } from '../../src-workers/domain/evidence.ts';
 import type { Engine } from './engine.svelte.ts';
 import { deviceOf } from '../format/devices.ts';
+import { savedProgress } from '../format/runs.ts';
 
 export type CatalogueDevice = Device & { readonly own: boolean };
 
@@ -29,7 +30,6 @@ export class Library {
   #info = $state.raw<AppInfo | null>(null);
   readonly info = $derived(this.#info);
   #progress = $state.raw<ReadonlyMap<number, RunProgress>>(new Map());
-  readonly progress = $derived(this.#progress);
   #loaded = $state(false);
   readonly loaded = $derived(this.#loaded);
 
@@ -48,6 +48,10 @@ export class Library {
       void this.load('studies');
       void this.#readInfo();
     });
+  }
+
+  progressOf(run: RunSummary): RunProgress | null {
+    return this.#progress.get(run.id) ?? savedProgress(run);
   }
 
   /** Returns a device with its evidence and the given kinds of kernel, as a list; empty until the evidence is known. */

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { RunSummary } from '../../src-main/contract/api.ts';
 import type { TuningStep } from '../../src-main/contract/measuring.ts';
 import { failureReasons, skillText, triedDesigns, tune } from '../../src-main/contract/tuning.ts';
 import { consideredAmong } from '../../src-main/services/measuring/tune.ts';
-import { runOutcome } from '../../src-renderer/format/runs.ts';
+import { runOutcome, savedProgress } from '../../src-renderer/format/runs.ts';
 import { randomEquivalent, tuningCurves, tuningSteps, tuningVerdict } from '../../src-renderer/views/measure/tuning.ts';
 import { ok, unwrap } from '../../src-workers/domain/result.ts';
 import { designOf } from '../measuring.ts';
@@ -132,8 +133,11 @@ it('a tuning states each reason of a failure once', () => {
   expect(failureReasons(stepAfter([4]))).toEqual([]);
 });
 
-it('the mark of a run shows a failure if a complete measurement has no time', () => {
-  const run = { kind: 'bench', state: 'complete', bestTimeMs: null } as const;
+it('the mark of a run shows a failure if a complete measurement has no time, and its progress what it has saved', () => {
+  const run = { kind: 'bench', state: 'complete', bestTimeMs: null, valid: 0, invalid: 2, enumerated: 9 } as const;
+  const saved = (change: object) => savedProgress({ ...run, state: 'running', ...change } as unknown as RunSummary);
+  expect(saved({ valid: 3 })).toMatchObject({ stage: 'measuring', done: 5, total: 9 });
+  expect([saved({ invalid: 0 }), saved(run)]).toEqual([null, null]);
   expect(runOutcome(run)).toEqual({ mark: 'failed', text: 'complete, nothing measured' });
   const marks = [{ bestTimeMs: 2 }, { state: 'running' }, { kind: 'sweep' }] as const;
   expect(marks.map((change) => runOutcome({ ...run, ...change }).mark)).toEqual(['complete', 'running', 'complete']);
