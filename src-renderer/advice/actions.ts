@@ -37,19 +37,24 @@ async function freshRun(app: App): Promise<RunSummary | null> {
 export async function copyCode(app: App, { answer, answered }: Advice, as: 'header' | 'Python'): Promise<void> {
   const studyId = app.editor.id;
   if (!answer || !answered || studyId === null) return;
-  const made = await app.engine.call('advice.code', {
-    studyId,
-    study: answered,
-    deviceId: answer.device.id,
-    designIndex: answer.designIndex,
-    format: as === 'Python' ? 'python' : app.preferences.vocabulary === 'webgpu' ? 'wgsl' : 'cuda',
-  });
-  if (!made.ok) return app.refuse({ title: `The ${as} was not copied`, failure: made.error });
+  const write = async (): Promise<string | null> => {
+    const made = await app.engine.call('advice.code', {
+      studyId,
+      study: answered,
+      deviceId: answer.device.id,
+      designIndex: answer.designIndex,
+      format: as === 'Python' ? 'python' : app.preferences.vocabulary === 'webgpu' ? 'wgsl' : 'cuda',
+    });
+    if (made.ok) return made.value.text;
+    app.refuse({ title: `The ${as} was not copied`, failure: made.error });
+    return null;
+  };
   const assumed = assumedFacts(answer.inputs).length;
   const named = assumed === 0 ? 'nothing is assumed' : `it names ${counted(assumed, 'assumption')}`;
-  await app.notices.copy(
-    made.value.text,
-    `${as === 'Python' ? as : 'Header'} copied, ${bytes(new TextEncoder().encode(made.value.text).length)}: ${named}`,
+  await app.notices.copyMade(
+    write(),
+    `Writing the ${as}`,
+    (text) => `${as === 'Python' ? as : 'Header'} copied, ${bytes(new TextEncoder().encode(text).length)}: ${named}`,
   );
 }
 

@@ -1,4 +1,5 @@
 const UNDO_FOR_MS = 10_000;
+const REFUSED = 'Nothing was copied: this page may not use the clipboard. Allow it in the browser, then copy again';
 
 interface Notice {
   readonly text: string;
@@ -26,13 +27,22 @@ export class Notices {
 
   /** Copies a text and shows `line`, or says that the clipboard refused the text. */
   async copy(text: string, line: string): Promise<void> {
-    let said = line;
-    try {
-      await navigator.clipboard.writeText(text);
-    } catch {
-      said = 'Nothing was copied: this page may not use the clipboard. Allow it in the browser, then copy again';
-    }
-    this.show(said);
+    this.show((await wasCopied(text)) ? line : REFUSED);
+  }
+
+  /**
+   * Copies a text that is still being made, and shows `meanwhile` until it is there.
+   * @param text `null` if it could not be made. The caller then says why.
+   */
+  async copyMade(text: Promise<string | null>, meanwhile: string, line: (text: string) => string): Promise<void> {
+    clearTimeout(this.#timer);
+    const waiting = { text: meanwhile, undo: null };
+    this.#notice = waiting;
+    this.announce(meanwhile);
+    const copied = await wasCopied(text);
+    const made = await text;
+    if (made !== null) this.show(copied ? line(made) : REFUSED);
+    else if (this.#notice === waiting) this.#notice = null;
   }
 
   undo(): boolean {
@@ -44,4 +54,24 @@ export class Notices {
     undo();
     return true;
   }
+}
+
+/** Browsers other than Chromium allow the clipboard only for seconds after a click, so they get a promise of the text. */
+async function wasCopied(text: string | Promise<string | null>): Promise<boolean> {
+  try {
+    if (typeof text === 'string') await navigator.clipboard.writeText(text);
+    else if (typeof ClipboardItem === 'undefined') await navigator.clipboard.writeText(neverNull(await text));
+    else {
+      const blob = text.then((made) => new Blob([neverNull(made)], { type: 'text/plain' }));
+      await navigator.clipboard.write([new ClipboardItem({ 'text/plain': blob })]);
+    }
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function neverNull(text: string | null): string {
+  if (text === null) throw new Error('There is nothing to copy.');
+  return text;
 }

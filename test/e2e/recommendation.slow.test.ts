@@ -128,7 +128,7 @@ test('keys copy the header, open a map, and unfold the recommendation elsewhere'
   expect(header).toMatch(/[Aa]ssumed/);
   expect(header).toContain('Knee softness');
   await page.evaluate(() => {
-    navigator.clipboard.writeText = () => Promise.reject(new DOMException('refused', 'NotAllowedError'));
+    navigator.clipboard.write = () => Promise.reject(new DOMException('refused', 'NotAllowedError'));
   });
   await page.keyboard.press('h');
   await expect(statusBar(page)).toContainText('Nothing was copied: this page may not use the clipboard.');

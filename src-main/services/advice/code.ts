@@ -1,6 +1,7 @@
 import { evidenceText } from '../../../src-workers/domain/evidence.ts';
 import type { Result } from '../../../src-workers/domain/result.ts';
 import { AXIS, axisCounts, decodeInto } from '../../../src-workers/domain/space.ts';
+import type { Uncertainty } from '../../contract/advice.ts';
 import type { ExportDocument } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Context } from '../context.ts';
@@ -15,16 +16,15 @@ import { predictedRow } from '../ranking/rows.ts';
 import type { Predictions } from './predictions.ts';
 import type { AdvisedStudy } from './prepare.ts';
 import { weighedPick } from './of-run.ts';
-import { studyDesign } from './recommend.ts';
-import { uncertainty } from './uncertainty.ts';
+import { countTies, studyDesign } from './recommend.ts';
 
 export async function adviseCode(
   context: Context,
   predictions: Predictions,
   study: AdvisedStudy,
   { deviceId, designIndex, format }: ProcedureArguments<'advice.code'>,
+  weigh: (deviceId: string) => Promise<Result<Uncertainty>>,
 ): Promise<Result<ExportDocument>> {
-  const { pool, closing } = context;
   const exporter = codeExporterOf(format);
   if (!exporter.ok) return exporter;
   const chosen = studyDesign(study, designIndex, deviceId);
@@ -32,10 +32,11 @@ export async function adviseCode(
   const { device: own, design } = chosen.value;
   const { device, plan, key } = own;
   if (device.kind === 'cpu') return cpuHasNoCode({ designIndex, device: device.name });
-  const { columns } = await pool.run('survey', { plan, key, part: Uint32Array.of(design), ties: own.ties });
-  const [known = null] = predictions.known(own) ? await predictions.of([own], 'all', closing) : [];
+  const { columns } = await context.pool.run('survey', { plan, key, part: Uint32Array.of(design), ties: own.ties });
+  // Counting all ties takes as long as the map, for which the code does not wait.
+  const known = predictions.known(own);
   const rank = known ? known.equal.indexOf(design) + 1 : 0;
-  const found = known && (await uncertainty(context, predictions, study, { deviceId: device.id }, closing));
+  const found = known && (await weigh(device.id));
   const picked = found?.ok && found.value.robust.designIndex === designIndex ? weighedPick(found.value) : null;
   const row = { ...predictedRow(own.predictor(), design, columns, 0, rank, rank > 0), designIndex };
   const counts = axisCounts(plan.axes);
@@ -46,7 +47,9 @@ export async function adviseCode(
     from: 'study not saved',
     model: MODEL_VERSION,
     inputs: study.facts(device, row.design.implementation),
-    pick: picked ? pickText({ ties: known!.others!.ties.count, band: tieBand(device), ...picked }, device) : '',
+    pick: picked
+      ? pickText({ ties: countTies(own, known!), band: tieBand(device), ...picked }, device, known!.others !== null)
+      : '',
     evidence: evidenceText(deviceEvidence(device), [row.kind]),
     law: plan.law,
     isGridFixed: plan.axes.launch[positions[AXIS.launch]].kind !== 'units-per-thread',

@@ -1,4 +1,6 @@
 import { ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
+import { keep } from '../../../src-workers/numeric/kept.ts';
+import type { Uncertainty } from '../../contract/advice.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
 import type { Study } from '../../contract/study.ts';
 import type { Context, Handlers, ProceduresOf } from '../context.ts';
@@ -15,11 +17,21 @@ import { robust } from './robust.ts';
 import { sensitivity } from './sensitivity.ts';
 import { uncertainty } from './uncertainty.ts';
 
+const MAX_WEIGHINGS = 4;
+
 export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'>> {
   const ownPredictions = createPredictions(context.pool);
   const turns = new Turns();
   /** A call with `robust` follows one without, so it replaces only calls with `robust`. A call without replaces all. */
   const weighings = new Turns();
+  /** Each weighing takes seconds, so the code of the design on screen takes the one that the page has asked for. */
+  const weighed = new Map<string, Promise<Result<Uncertainty>>>();
+  const weighedKey = ({ study, devices }: AdvisedStudy, deviceId: string | undefined): string =>
+    JSON.stringify([study, devices.map(({ plan }) => plan.id), deviceId]);
+  const weighAgain = async (study: AdvisedStudy, deviceId: string): Promise<Result<Uncertainty>> => {
+    const known = await weighed.get(weighedKey(study, deviceId))?.catch(() => null);
+    return known?.ok ? known : uncertainty(context, ownPredictions, study, { deviceId }, context.closing);
+  };
   const studyOf = async (input: {
     readonly studyId?: number | undefined;
     readonly study: Study;
@@ -65,7 +77,9 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
       if (!asked.robust && asked.client !== undefined) weighings.cancel(asked.client);
       return answered(asked.robust ? weighings : turns, asked, gone, async (predictions, study, input, turn) => {
         if (!input.robust) return recommend(context, predictions, study, input, turn);
-        const known = await uncertainty(context, predictions, study, input, turn);
+        const weighing = uncertainty(context, predictions, study, input, turn);
+        void keep(weighed, MAX_WEIGHINGS, weighedKey(study, input.deviceId), weighing);
+        const known = await weighing;
         if (!known.ok) return known;
         const design = input.design ?? known.value.robust.designIndex;
         const answer = await recommend(context, predictions, study, { ...input, design }, turn);
@@ -79,7 +93,9 @@ export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'
     'advice.robust': (input) => robust(context, input),
     'advice.code': async (input) => {
       const study = await studyOf(input);
-      return study.ok ? adviseCode(context, ownPredictions, study.value, input) : study;
+      return study.ok
+        ? adviseCode(context, ownPredictions, study.value, input, (id) => weighAgain(study.value, id))
+        : study;
     },
   };
 }

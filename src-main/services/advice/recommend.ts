@@ -169,7 +169,7 @@ export async function recommend(
     time: { ms: breakdown.timeMs, ...interval },
     ties: {
       count: prediction.others?.ties.count ?? null,
-      atLeast: prediction.others?.ties.count ?? knownTies(own, prediction),
+      atLeast: countTies(own, prediction),
       fraction: band.fraction,
       band,
       rule: pickRule(device),
@@ -188,7 +188,9 @@ export async function recommend(
   });
 }
 
-function knownTies({ ties }: AdvisedDevice, { equal, columns: { timeMs } }: DevicePrediction): number {
+/** Counts the designs that are tied with the fastest; until all are predicted, only those that are about as fast. */
+export function countTies({ ties }: AdvisedDevice, { equal, columns: { timeMs }, others }: DevicePrediction): number {
+  if (others) return others.ties.count;
   return equal.filter((design, at) => timeMs[at] <= timeMs[0] * (1 + tieFraction(ties, equal[0], design))).length;
 }
 

@@ -60,12 +60,16 @@ export function gridForNote({ isGridFixed }: CodeSource, fixed: string, what = '
     : `The number of blocks for another number of ${what} with the same work per slot.`;
 }
 
-/** Empty if all inputs are known and no other design is tied with the fastest. */
+/**
+ * Empty if all inputs are known and no other design is tied with the fastest.
+ * @param all whether all ties are counted
+ */
 export function pickText(
   { ties, band, weighed, isByRule }: Omit<RecommendedDesign, 'designIndex'>,
   device: Device,
+  all = true,
 ): string {
-  const tied = ties > 1 ? [tiesText(ties, band), isByRule ? pickRule(device) : ''] : [];
+  const tied = ties > 1 ? [`${all ? '' : 'At least '}${tiesText(ties, band)}`, isByRule ? pickRule(device) : ''] : [];
   return [weighed, ...tied].filter(Boolean).join(' ');
 }
 
