@@ -15,6 +15,7 @@ import * as table from '../../src-renderer/views/measure/rows.ts';
 import * as scatter from '../../src-renderer/views/measure/scatter.ts';
 import * as setup from '../../src-renderer/views/measure/setup.ts';
 import { comparisonStats, comparisonVerdict } from '../../src-renderer/views/measure/statistics.ts';
+import { predictedHead } from '../../src-renderer/views/measure/words.ts';
 import { CALIBRATION_PARAMETERS, type CalibrationProfile } from '../../src-workers/domain/calibration.ts';
 import { mersenneTwister } from '../../src-workers/numeric/random.ts';
 import { median, ordinalRanks } from '../../src-workers/numeric/statistics.ts';
@@ -261,6 +262,17 @@ it('repeats of one design are marked as warm-ups, counted repeats or outliers', 
   const kinds = launches({ ...steady, timesMs, outliers: 1 }).map(({ kind }) => kind);
   const wanted = Array.from({ length: 18 }, (_, i) => (i < 3 ? 'warm-up' : i === 3 + 8 ? 'outlier' : 'counted'));
   expect(kinds).toEqual(wanted);
+});
+
+it('the predicted time of a measured design is named for what was measured', () => {
+  const requests = [
+    {},
+    { backend: 'program' },
+    { backend: 'external' },
+    { kernel: { file: 'k.cu', name: 'k' } },
+  ] as const;
+  const heads = requests.map((request) => predictedHead({ ...REQUEST, ...request }).head);
+  expect(heads).toEqual(['Pred. loop', 'Predicted', 'Predicted', 'Predicted']);
 });
 
 it('repeats of one design have a scale on which one launch never hides the others', () =>
