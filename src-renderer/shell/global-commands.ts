@@ -2,6 +2,7 @@ import ArrowRight from '@lucide/svelte/icons/arrow-right';
 import Play from '@lucide/svelte/icons/play';
 import Settings2 from '@lucide/svelte/icons/settings-2';
 import { lengthsText } from '../../src-workers/domain/provenance.ts';
+import { listText } from '../../src-workers/domain/text.ts';
 import { VOCABULARIES } from '../../src-workers/domain/terms.ts';
 import { BEST_DESIGNS } from '../../src-main/contract/counts.ts';
 import { count } from '../format/numbers.ts';
@@ -9,9 +10,9 @@ import { saveText } from '../components/save.ts';
 import { DENSITIES, THEMES } from '../state/preferences.svelte.ts';
 import type { App } from '../state/app.svelte.ts';
 import type { Command } from './commands.svelte.ts';
-import { chooseLengthFile, chooseStudyFile } from './files/intake.ts';
+import { chooseLengthFile, chooseStudyFile, takeStudy } from './files/intake.ts';
 import { compareSpmvKernels, createStudy, isMatrix } from './new-study.ts';
-import { fileStem, hasLengthsApart, studyText } from './study-file.ts';
+import { deviceText, fileStem, hasLengthsApart, ownDevices, studyText } from './study-file.ts';
 import { VIEWS, type Icon } from './views.ts';
 
 const SET = Settings2 as Icon;
@@ -29,14 +30,14 @@ export function globalCommands(app: App): Command[] {
 
 function pickStudyFile(app: App): void {
   if (app.desktop) {
-    void app.desktop.openStudy().then((file) => file && app.importStudy(file));
+    void app.desktop.openStudy().then((file) => file && takeStudy(app, file));
     return;
   }
   chooseStudyFile(app);
 }
 
 export function openHandedFiles(app: App): (() => void) | undefined {
-  return app.desktop?.onOpenFile((file) => void app.importStudy(file));
+  return app.desktop?.onOpenFile((file) => void takeStudy(app, file));
 }
 
 async function duplicateStudy(app: App, id: number): Promise<void> {
@@ -65,26 +66,38 @@ async function saveStudy({ editor, notices }: App): Promise<void> {
   notices.show((await editor.save()) ? 'Study saved' : (editor.failure?.message ?? 'Study not saved'));
 }
 
-async function saveStudyAs({ editor: { id, study }, engine, notices }: App): Promise<void> {
+async function saveStudyAs({ editor: { id, study }, engine, library, notices }: App): Promise<void> {
   if (id === null || !study) return;
   const { workload } = study;
   const stem = fileStem(study);
   let lengthsFile: string | null = null;
   let lacking = '';
+  const beside: string[] = [];
+  const parts: string[] = [];
   if (hasLengthsApart(study)) {
     const found = await engine.call('workload.csv', { studyId: id, workload });
     if (found.ok && found.value.csv !== null) {
       lengthsFile = await saveText(`${stem}.lengths.csv`, 'text/csv', found.value.csv);
       if (lengthsFile === null) return;
+      beside.push(lengthsFile);
+      parts.push('its lengths');
     } else lacking = found.ok ? 'which are too many for a CSV' : 'which cannot be read';
+  }
+  for (const device of ownDevices(study, library.devices)) {
+    const file = await saveText(`${device.id}.device.json`, 'application/json', deviceText(device));
+    if (file === null) return;
+    beside.push(file);
+    parts.push(`your device ${device.id}`);
   }
   const saved = await saveText(`${stem}.study.json`, 'application/json', studyText(study, lengthsFile));
   if (saved === null) return;
   // A narrow window cuts off the end of a notice, so long paths come last.
-  if (lengthsFile !== null)
-    notices.show(`Saved with its lengths. Keep both files in one folder: ${saved}, ${lengthsFile}`);
-  else if (lacking !== '')
+  if (lacking !== '')
     notices.show(`Saved without its lengths, ${lacking}. Take ${lengthsText(workload.lengths)} along too (${saved})`);
+  else if (beside.length > 0)
+    notices.show(
+      `Saved with ${listText(parts)}. Keep ${beside.length === 1 ? 'both' : 'all'} files in one folder and open them together: ${[saved, ...beside].join(', ')}`,
+    );
   else notices.show(`Saved ${saved}`);
 }
 

@@ -1,4 +1,7 @@
 import type { Study } from '../../src-main/contract/study.ts';
+import { findWhole } from '../../src-workers/domain/device-part.ts';
+import { isObject } from '../../src-workers/domain/json.ts';
+import type { CatalogueDevice } from '../state/library.svelte.ts';
 
 /** A longer name may not fit into the 255 bytes of a file name, because a letter takes up to four. */
 const MAX_LETTERS = 60;
@@ -33,3 +36,22 @@ export const namesLengths = (text: string, fileName: string): boolean => text.in
 /** Replaces a file of lengths in the text of a study by the same lengths in the database. */
 export const withStoredLengths = (text: string, fileName: string, stored: string): string =>
   text.replace(member(lengthsOf(fileName)), () => member(stored));
+
+/** The devices of a study that other databases lack, because the user has added them. */
+export function ownDevices({ devices }: Study, known: readonly CatalogueDevice[]): readonly CatalogueDevice[] {
+  const ids = new Set(devices.map((id) => findWhole(id) ?? id));
+  return known.filter(({ id, own }) => own && ids.has(id));
+}
+
+/** Writes a device as `lockstep devices add` reads it. */
+export const deviceText = ({ own: _own, ...device }: CatalogueDevice): string => `${JSON.stringify(device, null, 2)}\n`;
+
+/** Returns the device that a text of JSON has; `null` if it has something else, such as a study. */
+export function readDevice(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const json: unknown = JSON.parse(text);
+    return isObject(json) && 'kind' in json && 'id' in json && !('lockstep' in json) ? json : null;
+  } catch {
+    return null;
+  }
+}

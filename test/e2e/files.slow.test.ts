@@ -74,7 +74,9 @@ test('dropped, chosen and pasted tables and graphs become the workload, until un
   const downloads: ReturnType<typeof savedFile>[] = [];
   page.on('download', (download) => downloads.push(savedFile(download)));
   await page.keyboard.press('Control+Shift+s');
-  await expect(statusBar(page)).toContainText('Saved with its lengths. Keep both files in one folder: ');
+  await expect(statusBar(page)).toContainText(
+    'Saved with its lengths. Keep both files in one folder and open them together: ',
+  );
   const files = await Promise.all(downloads);
   expect(files[0].buffer.toString()).toBe('length\n5\n5\n9\n');
   const reopening = page.waitForEvent('filechooser');

@@ -74,7 +74,7 @@ export async function openCatalogue(resourceFolder: string, store: StoreClient):
           known.map((each) => each.id),
         );
         return notFound(
-          `No device has the id "${id}". ${near.length > 0 ? `Did you mean ${near.join(', ')}?` : 'lockstep devices list shows all.'}`,
+          `No device has the id "${id}". ${near.length > 0 ? `Did you mean ${near.join(', ')}?` : 'lockstep devices list shows all.'} If it is your own device, add its file with lockstep devices add.`,
           { field },
         );
       }

@@ -7,7 +7,7 @@ import type { App } from '../../state/app.svelte.ts';
 import { importResults } from '../../views/measure/import-results.ts';
 import { withWorkload } from '../../views/study/edit.ts';
 import { changeByFile, createStudy } from '../new-study.ts';
-import { namesLengths, withStoredLengths } from '../study-file.ts';
+import { namesLengths, readDevice, withStoredLengths } from '../study-file.ts';
 import type { toColumns } from './table-choice.ts';
 
 const MAX_UPLOAD_BYTES = 250e6;
@@ -27,7 +27,7 @@ export async function takeFile(app: App, file: File): Promise<void> {
       `The file has ${bytesText(file.size)}; at most ${bytesText(MAX_UPLOAD_BYTES)} can be imported. ` +
         'Import a histogram of its lengths (a CSV of length and count), or name the file in the study as file:PATH, which has no limit.',
     );
-  if (file.name.endsWith('.json')) return app.importStudy({ fileName: file.name, text: await file.text() });
+  if (file.name.endsWith('.json')) return takeStudy(app, { fileName: file.name, text: await file.text() });
   const bytes = new Uint8Array(await file.arrayBuffer());
   if (kernelFileKind(file.name, bytes) !== null) {
     if (app.location.studyId === null) await createStudy(app);
@@ -54,19 +54,46 @@ export async function takeFile(app: App, file: File): Promise<void> {
   app.table = { fileName: file.name, bytes, summary: inspected.value };
 }
 
-/** Imports a study, with the file of its lengths if that is among the files, or else the first file. */
+interface StudyFile {
+  readonly fileName: string;
+  readonly text: string;
+  readonly folder?: string;
+}
+
+/** Opens a study, or adds the device that is saved beside a study. */
+export async function takeStudy(app: App, file: StudyFile): Promise<void> {
+  const device = readDevice(file.text);
+  await (device === null ? app.importStudy(file) : addDevice(app, device, file.fileName));
+}
+
+async function addDevice(app: App, device: Readonly<Record<string, unknown>>, fileName: string): Promise<void> {
+  const known = app.library.devices.find(({ id, own }) => own && id === device.id);
+  if (known) return app.notices.show(`Your device ${known.id} was kept; it was not read from ${fileName}`);
+  const saved = await app.engine.call('devices.save', { device });
+  if (saved.ok) app.notices.show(`${saved.value.id} added to your devices`);
+  else app.refuse({ title: `${fileName} was not added`, failure: saved.error });
+}
+
+/** Imports a study, with the files of its lengths and its devices if these are among the files, or else the first file. */
 export async function takeFiles(app: App, files: readonly File[]): Promise<void> {
-  const study = files.find(({ name }) => name.endsWith('.json'));
-  const text = (await study?.text()) ?? '';
-  const lengths = files.find(({ name }) => namesLengths(text, name));
-  if (!study || !lengths || lengths.size > MAX_UPLOAD_BYTES) return takeFile(app, study ?? files[0]);
+  let study: StudyFile | null = null;
+  const others: File[] = [];
+  for (const file of files) {
+    const isRead = file.name.endsWith('.json') && file.size <= MAX_UPLOAD_BYTES;
+    const text = isRead ? await file.text() : '';
+    const device = readDevice(text);
+    if (device !== null) await addDevice(app, device, file.name);
+    else others.push(file);
+    if (isRead && device === null) study ??= { fileName: file.name, text };
+  }
+  if (study === null) return others.length > 0 ? takeFile(app, others[0]) : undefined;
+  const { fileName, text } = study;
+  const lengths = others.find(({ name }) => namesLengths(text, name));
+  if (!lengths || lengths.size > MAX_UPLOAD_BYTES) return app.importStudy(study);
   const bytes = new Uint8Array(await lengths.arrayBuffer());
   const uploaded = await app.engine.call('workload.upload', { fileName: lengths.name, bytes });
   if (!uploaded.ok) return app.refuse({ title: `${lengths.name} could not be imported`, failure: uploaded.error });
-  return app.importStudy({
-    fileName: study.name,
-    text: withStoredLengths(text, lengths.name, uploaded.value.lengths),
-  });
+  return app.importStudy({ fileName, text: withStoredLengths(text, lengths.name, uploaded.value.lengths) });
 }
 
 /** Returns a file name for pasted text; null for text that is probably no file, such as a link or prose. */

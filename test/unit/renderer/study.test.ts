@@ -6,7 +6,8 @@ import { parseStudy } from '../../../src-main/contract/parse.ts';
 import { studyFileSchema, type Study } from '../../../src-main/contract/study.ts';
 import { changeText, fieldLabel, fieldValue, type FieldWords } from '../../../src-renderer/format/fields.ts';
 import { NBSP } from '../../../src-renderer/format/numbers.ts';
-import { fileStem, studyText } from '../../../src-renderer/shell/study-file.ts';
+import { deviceText, fileStem, ownDevices, readDevice, studyText } from '../../../src-renderer/shell/study-file.ts';
+import type { CatalogueDevice } from '../../../src-renderer/state/library.svelte.ts';
 import * as axisText from '../../../src-renderer/views/study/axis-text.ts';
 import { listedDevices, withListed } from '../../../src-renderer/views/study/device-list.ts';
 import * as editor from '../../../src-renderer/views/study/distributions.ts';
@@ -26,6 +27,14 @@ it('a study that is saved with its lengths names their file, in quotes if the na
   const named = (path: string): unknown => JSON.parse(studyText({ workload: { units: 3 } } as Study, path));
   expect(named('/me/my.lengths.csv')).toEqual({ workload: { units: 3, lengths: 'file:my.lengths.csv' } });
   expect(named('C:\\a "b"#1.csv')).toEqual({ workload: { units: 3, lengths: 'file:"a ""b""#1.csv"' } });
+});
+
+it('a study is saved with the devices of the user, whose files are known again', () => {
+  const known = ['a', 'b', 'c'].map((id) => ({ id, kind: 'gpu', own: id !== 'b' }) as CatalogueDevice);
+  const own = ownDevices({ devices: ['b', 'c:66'] } as unknown as Study, known);
+  expect(own.map(({ id }) => id)).toEqual(['c']);
+  expect(readDevice(deviceText(own[0]))).toEqual({ id: 'c', kind: 'gpu' });
+  expect(['{"lockstep":1,"kind":"gpu","id":"c"}', '{', '[]'].map(readDevice)).toEqual([null, null, null]);
 });
 
 it.each([
