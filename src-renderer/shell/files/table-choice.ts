@@ -67,9 +67,12 @@ export function suggestChoice({ columns, records, header, delimiter }: TableSumm
   if (counts !== undefined && others.some((i) => columns[i].distinct === records))
     return { meaning: 'count', length: best(others), weight: counts };
   if (varied.length > 0) return { meaning: 'unit', length: best(varied), weight: null };
-  // Without valid lengths, a column with errors is suggested, so that the sheet says what is wrong.
+  // Without valid lengths, a column with errors is suggested, so that the sheet says what is wrong. If possible, it is
+  // one with numbers: in a column of names, no value can be corrected.
   const filled = columns.flatMap((column, i) => (column.kind === 'empty' || isIndex(column, records) ? [] : [i]));
-  return { meaning: 'unit', length: best(filled.length > 0 ? filled : wholes), weight: null };
+  const numeric = filled.filter((i) => columns[i].kind === 'number' || columns[i].distinct !== 0);
+  const faulty = [numeric, filled, wholes].find((some) => some.length > 0) ?? [];
+  return { meaning: 'unit', length: best(faulty), weight: null };
 
   function best(among: readonly number[]): number {
     for (const words of LENGTH_WORDS) {

@@ -53,8 +53,14 @@ describe('the interpretation of a table', () => {
     const thousands = await suggested('Knoten;Anzahl', '1;12', '2;1.234.567', '3;7');
     const problem = 'Line 3 of Anzahl has the text “1.234.567”. If it has thousands separators, remove them.';
     expect(thousands.reading).toMatchObject({ ok: false, problem });
-    const gap = await suggested('len', '5', '""', '7');
-    expect(gap.reading).toMatchObject({ ok: false, problem: /Line 3 has no value/ });
+    for (const gap of [
+      ['len', '5', '""', '7'],
+      ['name,count', 'a,3', 'b,', 'c,7'],
+    ])
+      expect((await suggested(...gap)).reading).toMatchObject({
+        ok: false,
+        problem: /Line 3 has no value in (len|count)/,
+      });
   });
   it.each([
     ['a;b\n1;2\n', 'semicolon', true],
