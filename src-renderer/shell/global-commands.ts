@@ -2,7 +2,7 @@ import ArrowRight from '@lucide/svelte/icons/arrow-right';
 import Play from '@lucide/svelte/icons/play';
 import Settings2 from '@lucide/svelte/icons/settings-2';
 import { lengthsText } from '../../src-workers/domain/provenance.ts';
-import { listText } from '../../src-workers/domain/text.ts';
+import { fileStem, listText } from '../../src-workers/domain/text.ts';
 import { VOCABULARIES } from '../../src-workers/domain/terms.ts';
 import { BEST_DESIGNS } from '../../src-main/contract/counts.ts';
 import { count } from '../format/numbers.ts';
@@ -12,7 +12,7 @@ import type { App } from '../state/app.svelte.ts';
 import type { Command } from './commands.svelte.ts';
 import { chooseLengthFile, chooseStudyFile, takeStudy } from './files/intake.ts';
 import { compareSpmvKernels, createStudy, isMatrix } from './new-study.ts';
-import { deviceText, fileStem, hasLengthsApart, ownDevices, studyText } from './study-file.ts';
+import { deviceText, hasLengthsApart, ownDevices, studyText } from './study-file.ts';
 import { VIEWS, type Icon } from './views.ts';
 
 const SET = Settings2 as Icon;
@@ -69,7 +69,7 @@ async function saveStudy({ editor, notices }: App): Promise<void> {
 async function saveStudyAs({ editor: { id, study }, engine, library, notices }: App): Promise<void> {
   if (id === null || !study) return;
   const { workload } = study;
-  const stem = fileStem(study);
+  const stem = fileStem(study.name, 'study');
   let lengthsFile: string | null = null;
   let lacking = '';
   const beside: string[] = [];

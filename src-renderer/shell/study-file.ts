@@ -3,14 +3,6 @@ import { findWhole } from '../../src-workers/domain/device-part.ts';
 import { isObject } from '../../src-workers/domain/json.ts';
 import type { CatalogueDevice } from '../state/library.svelte.ts';
 
-/** A longer name may not fit into the 255 bytes of a file name, because a letter takes up to four. */
-const MAX_LETTERS = 60;
-
-export function fileStem({ name }: Study): string {
-  const start = Array.from(name.toLowerCase()).slice(0, MAX_LETTERS).join('');
-  return (start.match(/[\p{L}\p{M}\p{N}]+/gu) ?? ['study']).join('-');
-}
-
 /** Whether the lengths are in the database or in a file, and not in the text of the study. */
 export const hasLengthsApart = ({ workload }: Study): boolean => /\b(stored|file|mtx)\s*:/.test(workload.lengths);
 
@@ -20,8 +12,11 @@ function lengthsOf(path: string): string {
   return `file:${/^[\p{L}\p{M}\p{N}._-]+$/u.test(name) ? name : `"${name.replaceAll('"', '""')}"`}`;
 }
 
-/** @param lengthsFile path of the CSV of the lengths, which will be in the folder of the study's file */
-export function studyText(study: Study, lengthsFile: string | null): string {
+/**
+ * Leaves out the path of the schema, which starts in the folder of an example or of another file.
+ * @param lengthsFile path of the CSV of the lengths, which will be in the folder of the study's file
+ */
+export function studyText({ $schema: _schema, ...study }: Study, lengthsFile: string | null): string {
   const { workload } = study;
   const written =
     lengthsFile === null ? study : { ...study, workload: { ...workload, lengths: lengthsOf(lengthsFile) } };

@@ -12,6 +12,15 @@ export function messageText(text: string): string {
   return `${text.slice(0, half)} … (${left} characters left out) … ${text.slice(-half)}`;
 }
 
+/** A longer name may not fit into the 255 bytes of a file name, because a letter takes up to four. */
+const MAX_STEM_LETTERS = 60;
+
+/** Makes a name safe as the beginning of a file name, with letters of all languages. */
+export function fileStem(name: string, otherwise: string): string {
+  const start = Array.from(name.toLowerCase()).slice(0, MAX_STEM_LETTERS).join('');
+  return (start.match(/[\p{L}\p{M}\p{N}]+/gu) ?? [otherwise]).join('-');
+}
+
 /** Excludes \\host\share: Windows would sign in to the host, which the author of a file may have chosen. */
 export const LOCAL_PATH = /^(?![\\/]{2})/;
 

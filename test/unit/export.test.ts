@@ -6,12 +6,12 @@ import { listedText } from '../../src-main/cli/commands/export.ts';
 import { exportAddress, ROW_LIMITS, rowLimit } from '../../src-renderer/views/export/address.ts';
 import { framedReport } from '../../src-renderer/views/export/framed-report.ts';
 import { readAddress } from '../../src-renderer/state/location.svelte.ts';
-import { fileStem, type ExportJob } from '../../src-main/services/export/exporter.ts';
+import { runStem, type ExportJob } from '../../src-main/services/export/exporter.ts';
 import { EXPORTERS } from '../../src-main/services/export/formats.ts';
 import type { ReportFacts } from '../../src-main/services/export/facts.ts';
 import { reportTables } from '../../src-main/services/export/report-tables.ts';
 import { exportRows, tableFormat } from '../../src-main/services/export/tables.ts';
-import { comment, html, identifier, joined, markdown } from '../../src-main/services/export/text.ts';
+import { comment, html, identifier, joined, markdown, stringText } from '../../src-main/services/export/text.ts';
 import { ALL_VALID } from '../../src-main/services/ranking/rows.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { HOSTILE, NOTHING_ELSE, smallStudy } from './export-runs.ts';
@@ -399,10 +399,11 @@ it('the file for Triton has blocks of whole warps', async () => {
 it('text of a document escapes markup, and cannot end a comment; any text becomes a valid identifier or file name', () => {
   expect(html(`<a href="x">'&`)).toBe('&lt;a href=&quot;x&quot;&gt;&#39;&amp;');
   expect(['80.7 % of it', '1. x', '- x'].map(markdown)).toEqual(['80.7 % of it', '1\\. x', '\\- x']);
-  expect(['a */ b', 'a \\', 'a\nb'].map(comment)).toEqual(['a * / b', 'a', 'a b']);
+  expect(['a */ b', 'a \\', 'a\nb', 'Größe 列 κ'].map(comment)).toEqual(['a * / b', 'a', 'a b', 'Größe 列 kappa']);
+  expect(stringText('Größe 3 µs')).toBe('Gr  e 3 us');
   expect(comment('a ??/')).not.toContain('??/');
   // Python reads the encoding of a file from a comment in its first two lines (PEP 263). A name must not set it.
   expect(comment('x coding:utf-7 +AAo-')).not.toMatch(/coding[:=]/);
   expect(['3 + x', '<>'].map(identifier)).toEqual(['k3_x', 'kernel']);
-  expect(['../../etc/passwd', '…'].map(fileStem)).toEqual(['etc-passwd', 'run']);
+  expect(runStem('…')).toBe('run');
 });

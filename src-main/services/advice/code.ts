@@ -9,7 +9,7 @@ import { MODEL_VERSION } from '../version.ts';
 import { deviceEvidence, tieBand } from '../evidence/tie-band.ts';
 import { pickText } from '../export/code.ts';
 import { cpuHasNoCode } from '../export/code-format.ts';
-import { fileStem } from '../export/exporter.ts';
+import { runStem } from '../export/exporter.ts';
 import { codeExporterOf } from '../export/formats.ts';
 import { imageOf } from '../export/tiles.ts';
 import { predictedRow } from '../ranking/rows.ts';
@@ -55,5 +55,5 @@ export async function adviseCode(
     isGridFixed: plan.axes.launch[positions[AXIS.launch]].kind !== 'units-per-thread',
     image: imageOf(plan),
   };
-  return exporter.value.code.document(fileStem(study.study.name), source, row, device.threadGroupWidth);
+  return exporter.value.code.document(runStem(study.study.name), source, row, device.threadGroupWidth);
 }

@@ -40,7 +40,8 @@ export function head(
   const traffic = trafficPhrase(inputs, row);
   const floor = row.fidelity === 'predicted' ? floorSentence(row.timeMs) : null;
   return [
-    `${comment(study.name)}`,
+    // A C++ compiler that expects another encoding could join the last byte of a letter with the end of the line.
+    comment(study.name).replace(/[^\x20-\x7e]$/u, '$&.'),
     `On ${comment(row.device)}: predicted ${comment(timeText(row.timeMs))}${rank}.`,
     ...(floor === null ? [] : [comment(floor)]),
     `${comment(designText(row.design))}`,

@@ -1,6 +1,7 @@
 import type { MeasurementRecord, RunRecord } from '../../../db/records.ts';
 import type { Device } from '../../../src-workers/domain/device.ts';
 import type { Result } from '../../../src-workers/domain/result.ts';
+import { fileStem } from '../../../src-workers/domain/text.ts';
 import { rankedDesigns, type RankingFilter } from '../../../src-workers/sweep/ranking.ts';
 import type { ExportDocument, ExportFormat, RankRow } from '../../contract/api.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
@@ -69,13 +70,7 @@ export interface Rendered extends Omit<ExportDocument, 'plain' | 'text' | 'next'
   readonly parts: AsyncIterator<string, void>;
 }
 
-export function fileStem(name: string): string {
-  const words = name
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .slice(0, 60);
-  return words.replace(/^-+|-+$/g, '') || 'run';
-}
+export const runStem = (name: string): string => fileStem(name, 'run');
 
 /** The rank is 0 if the design does not pass the filter. */
 export function chosenRow(view: RunView, within: RankingFilter, designIndex: number): RankRow {

@@ -6,7 +6,7 @@ import { APP_VERSION } from '../version.ts';
 import type { Context } from '../context.ts';
 import type { MeasuredCaseDetail } from '../measuring/records.ts';
 import type { RunStudy } from '../studies/studies.ts';
-import { fileStem, type Exporter, type MeasuredConfiguration, type Rendered } from './exporter.ts';
+import { runStem, type Exporter, type MeasuredConfiguration, type Rendered } from './exporter.ts';
 import { EXPORTERS } from './formats.ts';
 import { t4Configuration } from './tables.ts';
 
@@ -46,5 +46,5 @@ export async function measuredDocument(
       seed: source.value.seed,
     }),
   };
-  return writeMeasured({ run, measured, base: `${fileStem(run.name)}-run-${run.id}`, metadata });
+  return writeMeasured({ run, measured, base: `${runStem(run.name)}-run-${run.id}`, metadata });
 }

@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import { recommendOfRun } from '../advice/of-run.ts';
 import { checkDesign, deviceFilter } from '../ranking/rows.ts';
 import type { RunView } from '../runs/run-view.ts';
-import { chosenRow, fileStem, type Exporter, type ExportJob, type Rendered } from './exporter.ts';
+import { chosenRow, runStem, type Exporter, type ExportJob, type Rendered } from './exporter.ts';
 
 export async function renderExport(
   context: Context,
@@ -37,6 +37,6 @@ async function exportJob(
   if (deviceId !== undefined && chosen.deviceId !== deviceId)
     return conflict(`Design ${chosen.designIndex} belongs to ${chosen.deviceId}. Specify a design of ${deviceId}.`);
   if (chosen.invalid !== null) return invalidDesign(chosen.designIndex, chosen.invalid);
-  const base = `${fileStem(view.study.study.name)}-run-${view.run.id}`;
+  const base = `${runStem(view.study.study.name)}-run-${view.run.id}`;
   return ok({ context, view, input, base, within, chosen, recommended: recommended.value });
 }

@@ -23,14 +23,23 @@ export function markdownCode(text: string): string {
 const GREEK: Readonly<Record<string, string>> = { σ: 'sigma', τ: 'tau', κ: 'kappa', µ: 'u' };
 
 /**
- * Makes text safe in a one-line comment of C++, WGSL or Python. The result is printable ASCII. It cannot end the
- * comment, continue its line (by a backslash or its trigraph) or declare another encoding of the file (PEP 263; in
- * UTF-7, a comment can hold code).
+ * Makes text safe in a one-line comment of C++, WGSL or Python, in UTF-8. The result has letters and digits of all
+ * languages, and printable ASCII. It cannot end the comment, continue its line (by a backslash or its trigraph) or
+ * declare another encoding of the file (PEP 263; in UTF-7, a comment can hold code).
  */
 export function comment(text: string): string {
+  return withoutMarks(text, /[^\p{L}\p{M}\p{N}\x20-\x7e]/gu);
+}
+
+/** Makes text safe as content of a string of C++ or Python, which is then quoted as JSON. The result is ASCII. */
+export function stringText(text: string): string {
+  return withoutMarks(text, /[^\x20-\x7e]/g);
+}
+
+function withoutMarks(text: string, marks: RegExp): string {
   return oneLine(text)
-    .replace(/[στκµ]/g, (letter) => GREEK[letter])
-    .replace(/[^\x20-\x7e]/g, ' ')
+    .replace(/µ|(?<!\p{L})[στκ](?!\p{L})/gu, (letter) => GREEK[letter])
+    .replace(marks, ' ')
     .replaceAll('*/', '* /')
     .replaceAll('/*', '/ *')
     .replaceAll('-->', '-- >')

@@ -10,7 +10,7 @@ import type { RunView } from '../runs/run-view.ts';
 import { head, type CodeSource } from './code.ts';
 import { fasterText, gpuDesign, otherText, threadGroupWidth } from './code-format.ts';
 import type { Exporter, ExportJob, FormatWords } from './exporter.ts';
-import { comment, counted, joined } from './text.ts';
+import { comment, counted, joined, stringText } from './text.ts';
 
 export interface TunedDesign {
   readonly row: RankRow;
@@ -182,7 +182,7 @@ const DIGITS = 6;
 export const number = (value: number): string =>
   Number.isFinite(value) ? String(Number(value.toPrecision(DIGITS))) : 'None';
 /** JSON and Python quote printable ASCII in the same way. */
-export const pythonText = (value: string): string => JSON.stringify(comment(value));
+export const pythonText = (value: string): string => JSON.stringify(stringText(value));
 export const tuple = (values: readonly string[]): string => `(${values.join(', ')}${values.length === 1 ? ',' : ''})`;
 
 export function tunerHead(source: TunerSource, by = 'predicted time'): readonly string[] {

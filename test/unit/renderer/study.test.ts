@@ -6,7 +6,7 @@ import { parseStudy } from '../../../src-main/contract/parse.ts';
 import { studyFileSchema, type Study } from '../../../src-main/contract/study.ts';
 import { changeText, fieldLabel, fieldValue, type FieldWords } from '../../../src-renderer/format/fields.ts';
 import { NBSP } from '../../../src-renderer/format/numbers.ts';
-import { deviceText, fileStem, ownDevices, readDevice, studyText } from '../../../src-renderer/shell/study-file.ts';
+import { deviceText, ownDevices, readDevice, studyText } from '../../../src-renderer/shell/study-file.ts';
 import type { CatalogueDevice } from '../../../src-renderer/state/library.svelte.ts';
 import * as axisText from '../../../src-renderer/views/study/axis-text.ts';
 import { listedDevices, withListed } from '../../../src-renderer/views/study/device-list.ts';
@@ -16,6 +16,7 @@ import { pmfBins } from '../../../src-renderer/views/study/pmf-chart.ts';
 import { laneWords, sharingCause, sharingCostText } from '../../../src-renderer/views/study/sharing-text.ts';
 import { isPhase } from '../../../src-workers/domain/provenance.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
+import { fileStem } from '../../../src-workers/domain/text.ts';
 import { term, VOCABULARIES, type Term } from '../../../src-workers/domain/terms.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { geometricLaw, moments, uniformLaw, zipfLaw } from '../../../src-workers/models/workload/laws.ts';
@@ -24,7 +25,8 @@ import { forAll, whole } from '../../for-all.ts';
 const say: Term = (key, form) => term(key, 'cuda', form);
 
 it('a study that is saved with its lengths names their file, in quotes if the name needs them', () => {
-  const named = (path: string): unknown => JSON.parse(studyText({ workload: { units: 3 } } as Study, path));
+  const named = (path: string): unknown =>
+    JSON.parse(studyText({ $schema: '../s.json', workload: { units: 3 } } as unknown as Study, path));
   expect(named('/me/my.lengths.csv')).toEqual({ workload: { units: 3, lengths: 'file:my.lengths.csv' } });
   expect(named('C:\\a "b"#1.csv')).toEqual({ workload: { units: 3, lengths: 'file:"a ""b""#1.csv"' } });
 });
@@ -44,7 +46,7 @@ it.each([
   ['../../etc/passwd', 'etc-passwd'],
   ['列'.repeat(200), '列'.repeat(60)],
   ['…', 'study'],
-])('the file of the study %s is %s', (name, stem) => expect(fileStem({ name } as Study)).toBe(stem));
+])('the file of the study %s is %s', (name, stem) => expect(fileStem(name, 'study')).toBe(stem));
 
 describe('axis text', () => {
   it.each([

@@ -12,7 +12,7 @@ import {
   type CodeSource,
 } from '../code.ts';
 import { codeFormat, launchLimits } from '../code-format.ts';
-import { comment } from '../text.ts';
+import { comment, stringText } from '../text.ts';
 import { tileNumbers } from '../tiles.ts';
 
 export const cuda = codeFormat({
@@ -96,7 +96,7 @@ export function cudaHeader(source: CodeSource, row: RankRow): string {
       ? []
       : [
           '/// The implementation of the kernel.',
-          `constexpr const char* implementation = ${JSON.stringify(comment(implementation))};`,
+          `constexpr const char* implementation = ${JSON.stringify(stringText(implementation))};`,
         ]),
     ...numbers.flatMap(([constant, value, about]) => [`/// ${about}`, `constexpr unsigned ${constant} = ${value}u;`]),
     ...(design.classes ? cudaClasses(row, design.classes) : []),

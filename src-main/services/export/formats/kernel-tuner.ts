@@ -8,7 +8,7 @@ import { APP_VERSION } from '../../version.ts';
 import { LOOPS, NUMBERED, sweepNumber, SWEEP_PARAMETER } from '../../imports/numbered.ts';
 import { ALL_VALID } from '../../ranking/rows.ts';
 import type { RunView } from '../../runs/run-view.ts';
-import { fileStem, type MeasuredConfiguration, type MeasuredJob, type Rendered } from '../exporter.ts';
+import { runStem, type MeasuredConfiguration, type MeasuredJob, type Rendered } from '../exporter.ts';
 import { renumbered, restrictionsOf, type WordedAxis } from '../restrictions.ts';
 import { meanTime } from '../tables.ts';
 import { counted, identifier, jsonParts } from '../text.ts';
@@ -326,7 +326,7 @@ function measuredCache({ run, measured, base, metadata }: MeasuredJob): Result<R
     schema_version: '1.0.0',
     metadata,
     device_name: metadata.device_name,
-    kernel_name: first.benchmark === 'external' ? first.parameters.kernel : fileStem(run.name),
+    kernel_name: first.benchmark === 'external' ? first.parameters.kernel : runStem(run.name),
     problem_size: 'callable',
     tune_params_keys: names,
     tune_params: Object.fromEntries(

@@ -2,7 +2,7 @@ import type { RankRow } from '../../../contract/api.ts';
 import { layoutSentences } from '../../ranking/design-text.ts';
 import { classNumbers, gridForNote, head, unitsPerBlock, type CodeSource } from '../code.ts';
 import { codeFormat } from '../code-format.ts';
-import { comment } from '../text.ts';
+import { stringText } from '../text.ts';
 import { tileNumbers } from '../tiles.ts';
 
 export const python = codeFormat({
@@ -40,7 +40,7 @@ function pythonModule(source: CodeSource, row: RankRow): string {
       : [
           [
             'implementation',
-            JSON.stringify(comment(design.implementation)),
+            JSON.stringify(stringText(design.implementation)),
             'the implementation of the kernel',
           ] as const,
         ]),
