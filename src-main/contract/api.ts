@@ -403,6 +403,8 @@ export interface RunDiff {
   }[];
   /** Rank correlation over up to 100,000 designs valid in both runs; NaN if undefined, null if the spaces differ. */
   readonly spearman: number | null;
+  /** Number of designs whose order `spearman` compares. */
+  readonly compared: number;
 }
 
 export interface ExportFormat {

@@ -182,7 +182,8 @@ it('two runs differ in the changed fields, and are equal to themselves', async (
   expect(diff.fields).toEqual([{ field: 'kernel.serialFraction', left: '0.05', right: '0.2' }]);
   expect(diff.best.map(({ leftMs, rightMs }) => rightMs! >= leftMs!)).toEqual([true, true, true]);
   expect(diff.spearman).toBeLessThan(1);
-  expect(await call('runs.diff', { leftId: runId, rightId: runId })).toMatchObject({ fields: [], spearman: 1 });
+  const same = { fields: [], spearman: 1, compared: diff.left.valid };
+  expect(await call('runs.diff', { leftId: runId, rightId: runId })).toMatchObject(same);
   // A single design has no rank correlation (NaN). Runs with different spaces are not compared (null).
   const one = await bench.run(ONE_DESIGN);
   expect((await call('runs.diff', { leftId: one, rightId: one })).spearman).toBeNaN();

@@ -29,7 +29,8 @@ export function diffRuns(
       rightDesign: r ? designText(r.design) : '',
     };
   });
-  return ok({ ...summaries, fields, best, spearman: sameSpace(left, right) ? rankCorrelation(left, right) : null });
+  const order = sameSpace(left, right) ? rankCorrelation(left, right) : { spearman: null, compared: 0 };
+  return ok({ ...summaries, fields, best, ...order });
 }
 
 export function differences(
@@ -60,7 +61,7 @@ function sameSpace(left: RunView, right: RunView): boolean {
 /** The ranks of a million pairs would take a second and add nothing. */
 const MAX_RANKED = 100_000;
 
-function rankCorrelation(left: RunView, right: RunView): number {
+function rankCorrelation(left: RunView, right: RunView): Pick<RunDiff, 'spearman' | 'compared'> {
   const a: number[] = [];
   const b: number[] = [];
   const { columns } = left.ranking;
@@ -72,5 +73,5 @@ function rankCorrelation(left: RunView, right: RunView): number {
     a.push(time);
     b.push(other);
   }
-  return spearman(Float64Array.from(a), Float64Array.from(b));
+  return { spearman: spearman(Float64Array.from(a), Float64Array.from(b)), compared: a.length };
 }

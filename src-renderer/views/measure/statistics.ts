@@ -38,7 +38,7 @@ export function comparisonStats(comparison: MeasuringComparison) {
       label: 'Spearman',
       hint: correlationHint(
         comparison.spearman,
-        `Rank correlation of predicted and measured times: 1 is the same order${intervalText(intervals.spearman, correlation)}`,
+        `Rank correlation of predicted and measured times of ${counted(designs.length, 'design')}: 1 is the same order${intervalText(intervals.spearman, correlation)}`,
       ),
     },
     {
