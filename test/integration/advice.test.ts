@@ -154,10 +154,8 @@ describe('the recommendation', () => {
     expect(times.timesMs.slice(2)).toEqual([null, null, null]);
     const { row } = await recommend(study, { deviceId });
     expect((await answer([row.design])).timesMs).toEqual([row.predictedMs]);
-    expect(await ask([{ ...named, units_per_thread: 2 }])).toFail(
-      null,
-      /designs\[0\]: block_size_x is missing, and the study has several values for it: 64, /,
-    );
+    const missing = /designs\[0\]: block_size_x is missing, and the study has several values for it: 64, /;
+    expect(await ask([{ ...named, units_per_thread: 2 }])).toFail(null, missing);
     expect(await ask(designs, { deviceId: undefined })).toFail('bad-input');
   });
 

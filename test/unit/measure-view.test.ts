@@ -265,14 +265,8 @@ it('repeats of one design are marked as warm-ups, counted repeats or outliers', 
 });
 
 it('the predicted time of a measured design is named for what was measured', () => {
-  const requests = [
-    {},
-    { backend: 'program' },
-    { backend: 'external' },
-    { kernel: { file: 'k.cu', name: 'k' } },
-  ] as const;
-  const heads = requests.map((request) => predictedHead({ ...REQUEST, ...request }).head);
-  expect(heads).toEqual(['Pred. loop', 'Predicted', 'Predicted', 'Predicted']);
+  const head = (change: object) => predictedHead({ ...REQUEST, ...change }).head;
+  expect([{}, { backend: 'external' }, { kernel: {} }].map(head)).toEqual(['Pred. loop', 'Predicted', 'Predicted']);
 });
 
 it('repeats of one design have a scale on which one launch never hides the others', () =>

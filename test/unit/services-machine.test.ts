@@ -21,11 +21,7 @@ it('requires the same version of Node in its package and at its start', () =>
   expect(NODE_NEEDED).toContain(`Node ${manifest.engines.node.replace('>=', '')} or newer`));
 
 describe('the pace of predictions', () => {
-  const run = (designs: number, elapsedMs: number, orderedUnits: number | null = null): FinishedSweep => ({
-    designs,
-    elapsedMs,
-    orderedUnits,
-  });
+  const run = (designs: number, elapsedMs: number): FinishedSweep => ({ designs, elapsedMs, orderedUnits: null });
   const known = (...runs: readonly FinishedSweep[]) => runs.reduce<readonly FinishedSweep[]>(withSweep, []);
   const after = (...runs: readonly FinishedSweep[]): number => designsPerMs(known(...runs), null);
   const [large, slow] = [run(1_000_000, 5000), run(2000, 4000)];
@@ -40,7 +36,7 @@ describe('the pace of predictions', () => {
     expect([after(large, slow), after(slow), after(large, run(1_000_000, 10_000))]).toEqual([200, 0.5, 100]);
     const later = Array.from({ length: 5 }, () => run(400_000, 4000));
     expect(after(large, ...later)).toBe(100);
-    const both = known(run(80_000, 160_000, 200_000), large, ...later);
+    const both = known({ ...run(80_000, 160_000), orderedUnits: 200_000 }, large, ...later);
     expect([null, 200_000, 100_000].map((units) => designsPerMs(both, units))).toEqual([100, 0.5, 1]);
     expect(designsPerMs(known(large), 100_000)).toBe(3);
   });

@@ -52,11 +52,8 @@ describe('plot of a tuning', () => {
 
   it('groups measurements by run, and states the gain of each step', () => {
     const steps = tuningSteps(stepAfter([8, null, 4, 6, 5, 7]).history);
-    expect(steps.map(({ runId, bestMs, saved }) => [runId, bestMs, saved])).toEqual([
-      [5, 8, null],
-      [6, 4, 0.5],
-      [7, 4, null],
-    ]);
+    const said = steps.map(({ runId, bestMs, saved }) => `run ${runId}: best ${bestMs}, saved ${saved}`);
+    expect(said).toEqual(['run 5: best 8, saved null', 'run 6: best 4, saved 0.5', 'run 7: best 4, saved null']);
     expect(tuningSteps(stepAfter([null, null]).history)[0]).toMatchObject({ stepBest: null, bestMs: Infinity });
   });
 
