@@ -88,6 +88,8 @@ export interface CalibrationProfile {
   readonly parameters: CalibratedParameters;
   readonly identified: Readonly<Record<CalibrationParameter, ParameterIdentification>>;
   readonly fit: CalibrationFigures;
+  /** Without the launch overhead, which a study does not have. Absent if there is none, and in older profiles. */
+  readonly fitInStudy?: CalibrationFigures;
   readonly heldOut: HeldOutFigures | null;
   readonly before: CalibrationFigures;
   readonly sourceRunIds: readonly number[];

@@ -25,8 +25,9 @@ export function addCalibrate(program: Command, { terminal, withRuns }: CommandLi
     .addHelpText(
       'after',
       `
-With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, backend, parameters, identified, fit, heldOut, before,
-  sourceRunIds}}; id and name are null if nothing was saved. With --undo: {study, deviceId}.`,
+With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, backend, parameters, identified, fit, fitInStudy, heldOut,
+  before, sourceRunIds}}; id and name are null if nothing was saved. fitInStudy leaves out the launch overhead, as the predictions of a
+  study do, and is absent if none was found. With --undo: {study, deviceId}.`,
     )
     .action((run: string, options: CalibrateOptions) =>
       withRuns(options, (engine) => calibrateCommand(engine, terminal, run, options)),
@@ -96,7 +97,7 @@ function printProfile(
   saved: SavedProfile | null,
   into: string | null,
 ): void {
-  const { parameters, identified, fit, heldOut, before } = profile;
+  const { parameters, identified, fit, fitInStudy, heldOut, before } = profile;
   terminal.say(
     `The parameters of ${profile.deviceId} were fitted to ${fit.designs} designs, measured on ${profile.deviceName}.`,
   );
@@ -124,11 +125,17 @@ function printProfile(
       ? `On designs held out of the fit (${heldOut.folds} folds): ${error(heldOut)}.`
       : 'There are too few designs to hold some out of the fit, so the error on other designs is unknown.',
   );
+  if (fitInStudy)
+    terminal.say(`Without the launch overhead, which the predictions of a study leave out: ${error(fitInStudy)}.`);
   if (saved) terminal.say(`Saved as calibration ${saved.id}, "${saved.name}".`);
   if (into !== null) {
     const found = Object.keys(calibratedValues(profile));
     const shared =
       found.length === 0 ? '' : `, and ${found.join(', ')} of its kernel, which apply to all devices of the study`;
     terminal.say(`Wrote the parameters of ${profile.deviceId} into ${into}${shared}.`);
+    if (fitInStudy && fitInStudy.medianError > before.medianError)
+      terminal.say(
+        `The study now predicts these times less well than before. To undo this: lockstep calibrate ${profile.sourceRunIds[0]} --undo ${into}`,
+      );
   }
 }

@@ -2,6 +2,7 @@ import type { StoreClient } from '../../../db/store-api.ts';
 import type { CalibrationRecord, MeasurementRecord, RunRecord } from '../../../db/records.ts';
 import type { MeasuredDesign } from '../../../src-workers/bench/calibrate.ts';
 import {
+  isSoftware,
   isStandIn,
   type MeasuringDevice,
   type PlanLine,
@@ -129,6 +130,7 @@ export async function fitCalibration(context: Context, measured: MeasuredSweep):
       backend: timedBackend(measured),
       sourceRunIds: [run.id, ...(divergence.value ? [divergence.value.runId] : [])],
       divergence: divergence.value?.fit ?? null,
+      software: isSoftware(measuring),
     },
     seed: run.seed ?? 0,
   });

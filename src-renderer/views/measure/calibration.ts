@@ -52,18 +52,21 @@ export function figureRows({ before, fit, heldOut }: CalibrationProfile) {
 }
 
 export function verdict(profile: CalibrationProfile): string {
-  const { before, fit, heldOut } = profile;
+  const { before, fit, fitInStudy, heldOut } = profile;
   const held = parameterRows(profile).filter(({ state }) => state === 'held');
   const names = held.map(({ label }) => label.toLowerCase());
   const kept =
     held.length === 0
       ? ''
       : ` The data cannot identify ${listText(names)}, so ${names.length === 1 ? 'it keeps its value' : 'they keep their values'}.`;
+  const inStudy = fitInStudy
+    ? ` In a study, which leaves out the launch overhead, the median error of the measured designs is ${percent(fitInStudy.medianError)}.`
+    : '';
   if (heldOut === null)
-    return `Fitted on all ${count(fit.designs)} designs, because there are too few to leave any out. The error on other designs is unknown.${kept}`;
+    return `Fitted on all ${count(fit.designs)} designs, because there are too few to leave any out. The error on other designs is unknown.${inStudy}${kept}`;
   if (heldOut.medianError >= before.medianError)
-    return `No gain on designs left out of the fit: their median error is ${percent(heldOut.medianError)}, and was ${percent(before.medianError)} before. Measure more designs, spread over the ranking.${kept}`;
-  return `On designs left out of the fit, the median error falls from ${percent(before.medianError)} to ${percent(heldOut.medianError)} (${heldOut.folds} folds).${kept}`;
+    return `No gain on designs left out of the fit: their median error is ${percent(heldOut.medianError)}, and was ${percent(before.medianError)} before. Measure more designs, spread over the ranking.${inStudy}${kept}`;
+  return `On designs left out of the fit, the median error falls from ${percent(before.medianError)} to ${percent(heldOut.medianError)} (${heldOut.folds} folds).${inStudy}${kept}`;
 }
 
 export function shownProfile(
