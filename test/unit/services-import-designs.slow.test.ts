@@ -193,7 +193,8 @@ describe("configurations of a user's own kernel", () => {
 
   it('are refused with the reason if none of them is a design, and nothing remains', async () => {
     const before = await runCount();
-    const row = parametersOf(ofDevice(DEVICE, 1)[0]);
+    const [first] = ofDevice(DEVICE, 1);
+    const [row, { designIndex }] = [parametersOf(first), first];
     const measured = (await importText('own.json', cache([[row, 1]]))).runId;
     for (const [parameters, reason, runId = sweepId] of [
       [
@@ -203,6 +204,7 @@ describe("configurations of a user's own kernel", () => {
       [{ ...row, loop: 'rolled' }, /: loop=rolled is not one of nested$/],
       [{ ...row, device: 'mine' }, /: device=mine is not one of nvidia-/],
       [{ design: 1e9 }, /: Run \d+ has no design 1000000000: /],
+      [{ design: designIndex, device: OTHER }, /: device=\S+ is not the device of design \d+, which is \S+$/],
       [{ ...row, units_per_thread: 77_777 }, /: no launch of run \d+ has block_size_x=/],
       [row, /4711/, 4711],
       [row, /is an import/, measured],
@@ -352,11 +354,12 @@ it.each([
 
 it('a CSV of measured times is imported without predicted times, and refused without a run or without a design of it', async () => {
   const [first, second] = ofDevice(DEVICE, 2) as [Row, Row];
-  const text = `design,time_ms\n${first.designIndex},9\n${second.designIndex},${second.predictedMs}\n`;
+  const lines = [first, second].map((row, at) => `${row.designIndex},${row.predictedMs * (2 - at)},${DEVICE}`);
+  const text = `design,time_ms,device\n${lines.join('\n')}\n`;
   const imported = await importText('own.csv', text, { runId: sweepId });
   expect(imported.linked).toMatchObject({ designs: 1 });
   const words = `1 configuration has the predicted time of run ${sweepId} instead of a measured time, and is left out.`;
-  expect(imported.warnings[0]).toBe(words);
+  expect(imported.warnings).toEqual([words]);
   expect(await refusal(text, {}, 'own.csv')).toBe(
     'own.csv: The file does not name its sweep. Specify the run (import --run RUN), or open the run in the app.',
   );

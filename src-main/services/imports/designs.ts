@@ -94,6 +94,8 @@ export interface LinkedDesigns {
   readonly cases: readonly CaseResult[];
   readonly device: Device;
   readonly designs: number;
+  /** Whether each of these cases states its device as a parameter. */
+  readonly namesDevice: boolean;
   readonly warnings: readonly string[];
 }
 
@@ -133,6 +135,7 @@ export async function linkDesigns(
   const kept: CaseResult[] = [];
   const [elsewhere, unknown]: [number[], number[]] = [[], []];
   let [unchanged, slower] = [0, 0];
+  let namesDevice = true;
   for (const [at, one] of linked.entries()) {
     if (one?.predicted) {
       unchanged += 1;
@@ -142,6 +145,7 @@ export async function linkDesigns(
     if (!one) unknown.push(at);
     else if (one.device !== chosen) elsewhere.push(at);
     else if (!isLinked) slower += 1;
+    if (isLinked) namesDevice &&= one.namesDevice;
     kept.push(isLinked ? one.result : cases[at]);
   }
 
@@ -165,7 +169,7 @@ export async function linkDesigns(
     );
   const unit = unitWarning(view, linked, best);
   if (unit !== null) warnings.push(unit);
-  return ok({ cases: kept, device: chosen, designs: best.size, warnings });
+  return ok({ cases: kept, device: chosen, designs: best.size, namesDevice, warnings });
 }
 
 /** Predictions err by less than this factor. Times in a wrong unit differ by 1000 or more. */
@@ -207,7 +211,8 @@ async function findCases(
       typeof one === 'string' ? one : (wantedDesign(one, deviceIds?.[at] ?? null, parameters) ?? NO_PARAMETERS);
     const index = typeof wanted === 'string' ? wanted : finder(wanted);
     found.push(index);
-    linked.push(typeof index === 'number' ? linkedCase(view, given, index, exported) : null);
+    const namesDevice = typeof wanted !== 'string' && wanted.device !== undefined;
+    linked.push(typeof index === 'number' ? { ...linkedCase(view, given, index, exported), namesDevice } : null);
   }
   return { found, linked };
 }
@@ -256,9 +261,10 @@ interface LinkedCase {
   readonly device: Device;
   readonly result: CaseResult;
   readonly predicted: boolean;
+  readonly namesDevice: boolean;
 }
 
-function linkedCase(view: RunView, one: CaseResult, index: number, exported: boolean): LinkedCase {
+function linkedCase(view: RunView, one: CaseResult, index: number, exported: boolean): Omit<LinkedCase, 'namesDevice'> {
   const { device, design } = describeDesign(view.predictor, index);
   const predictedMs = timeOf(view.ranking, index);
   const simulatedMs = view.simulated.times.get(index)?.meanMs ?? predictedMs;
@@ -305,7 +311,10 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
       if (!isIndex) return `${name} must be the number of a design, not ${shown(String(value))}`;
       const known = checkDesign(view, value);
       if (!known.ok) return known.error.message;
-      const { invalid } = describeDesign(view.predictor, value);
+      const { device, invalid } = describeDesign(view.predictor, value);
+      const asked = wanted.device;
+      if (asked && !isNamed(device, String(asked.value)))
+        return `${asked.name}=${String(asked.value)} is not the device of design ${value}, which is ${device.id}`;
       return invalid === null ? value : `design ${value} is not valid: ${reasonText(invalid)}`;
     }
     const pick = <T>(field: DesignField, values: readonly T[], same: (value: T, asked: Value) => boolean) => {
@@ -319,7 +328,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
     const equal = (value: unknown, asked: Value): boolean => value === asked;
     const capped = axes.registerCap.map((cap) => cap ?? 0);
     const devices = wanted.device
-      ? pick('device', axes.devices.map(({ id }) => id), (id, asked) => id === asked || isNamed(view.devices.find((each) => each.id === id)!, String(asked)))
+      ? pick('device', axes.devices.map(({ id }) => id), (id, asked) => isNamed(view.devices.find((each) => each.id === id)!, String(asked)))
       : ofName.length > 0 ? ofName : all; // prettier-ignore
     const units = pick('threadsPerUnit', axes.threadsPerUnit, equal);
     const loops = pick('loop', axes.loop, equal);

@@ -186,7 +186,9 @@ export async function linkedFile(
     parameters,
   );
   if (!found.ok) return isAsked ? found : unlinked(alone(sentenceCase(found.error.message)));
-  const { cases, device, designs, warnings } = found.value;
+  const { cases, device, designs, namesDevice, warnings } = found.value;
+  // Files for tuners have the predicted device as a parameter, which need not be the one that measured.
+  const isUnnamed = read.deviceName === null && !(read.kind === 'times' && namesDevice);
   const isOwnName = read.deviceName === null || read.deviceName === device.id;
   const { studyId, devices } = view.value.run;
   return ok({
@@ -200,7 +202,7 @@ export async function linkedFile(
     warnings: [
       ...warnings,
       ...(left > 0 ? [leftOutText(left)] : []),
-      ...(read.deviceName === null
+      ...(isUnnamed
         ? [
             `The file does not name the device of the measurements. It is assumed to be ${device.name}, the device of its designs.`,
           ]
