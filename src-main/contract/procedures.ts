@@ -533,6 +533,8 @@ const others = {
     runId: v.optional(id),
     openRunId: v.optional(id),
     parameters: v.optional(namedParameters),
+    /** Values of fields that the file lacks. */
+    fixed: v.optional(v.record(v.picklist(DESIGN_FIELDS), v.union([v.number(), shortText]))),
     timeUnit: v.optional(v.picklist(['s', 'ms', 'us', 'ns'])),
     studyName: v.optional(shortText),
   }).returns<measuring.ImportedFile>(),

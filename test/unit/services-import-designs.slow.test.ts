@@ -145,12 +145,18 @@ describe("configurations of a user's own kernel", () => {
     expect((await call('bench.detail', { id: again.runId })).device!.name).not.toBe(OTHER);
   });
 
-  it('may leave out axes with one value, but must not fit several designs', async () => {
-    const axes = { threadsPerUnit: [4], blockThreads: [128, 256], blocksPerMultiprocessor: [2], balancing: ['none'] };
+  it('may leave out axes with one value or a stated value, but must not fit several designs', async () => {
+    // With blocks of 128 threads, 1600 blocks also give 2 units per thread.
+    const launches = { unitsPerThread: [2], gridBlocks: [1600] };
+    const axes = { threadsPerUnit: [4], blockThreads: [128, 256], ...launches, balancing: ['none', 'shuffle'] };
     const blocks = await bench.run(smallStudy({ name: 'Blocks', devices: [DEVICE], axes }));
-    const unrolled = (block_size_x: number, unroll: number, time: number) => [{ block_size_x, unroll }, time] as const;
+    const unrolled = (block_size_x: number, unroll: number, time: number) =>
+      [{ block_size_x, unroll, units_per_thread: 2 }, time] as const;
     const text = cache([unrolled(128, 2, 3), unrolled(128, 4, 2), unrolled(256, 2, 1)]);
-    const imported = await importText('own.json', text, { runId: blocks });
+    const advice =
+      /: it matches 2 .* Map parameters to balancing \(.*\), or say .* \(import --fixed balancing=VALUE\)$/;
+    expect(await refusal(text, { runId: blocks })).toMatch(advice);
+    const imported = await importText('own.json', text, { runId: blocks, fixed: { balancing: 'none' } });
     expect(imported.linked).toEqual({ runId: blocks, deviceId: DEVICE, designs: 2 });
     expect(imported.warnings).toContain(
       '1 configuration maps to a design for which a faster configuration was measured. Only the fastest one is compared with the prediction.',
@@ -159,7 +165,7 @@ describe("configurations of a user's own kernel", () => {
 
     expect(await refusal(cache([[{ block_size_x: 128, device: DEVICE }, 3]]), { runId: sweepId })).toMatch(
       new RegExp(
-        `^own\\.json: of 1 configuration, none is a design of run ${sweepId}; for block_size_x=128 .*: it matches \\d+ designs of run ${sweepId}\\. Map parameters to threads_per_unit, units_per_thread,.* \\(import --map NAME=AXIS\\)`,
+        `^own\\.json: of 1 configuration, none is a design of run ${sweepId}; for block_size_x=128 .*: it matches \\d+ designs of run ${sweepId}\\. Map parameters to threads_per_unit, units_per_thread,.* \\(import --map NAME=AXIS\\), or say`,
       ),
     );
   });

@@ -1,9 +1,11 @@
 import { basename } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
+  axisName,
   DESIGN_FIELDS,
-  DESIGN_NAMES,
   fieldNamed,
+  type DesignField,
+  type FixedParameters,
   type NamedParameters,
 } from '../../../src-workers/domain/design-names.ts';
 import { ok, type Result, unwrap } from '../../../src-workers/domain/result.ts';
@@ -33,6 +35,11 @@ export function addImport(program: Command, { terminal, withEngine }: CommandLin
       '--map <parameter=axis...>',
       'map a parameter of the file to an axis, as in BLOCK=block_threads; later imports reuse this',
       takeNamedParameter,
+    )
+    .option(
+      '--fixed <axis=value...>',
+      'value of an axis in all configurations of a file without this axis, as in loop=nested',
+      takeFixed,
     )
     .addOption(
       new Option('--time-unit <unit>', 'unit of the times in a file that does not state it (Optuna)').choices([
@@ -69,6 +76,7 @@ interface ImportOptions extends GlobalOptions {
   readonly device?: string;
   readonly run?: string;
   readonly map?: NamedParameters;
+  readonly fixed?: FixedParameters;
   readonly timeUnit?: 's' | 'ms' | 'us' | 'ns';
   readonly study?: string;
 }
@@ -96,6 +104,7 @@ async function importCommand(engine: Engine, terminal: Terminal, file: string, o
     deviceName: options.device,
     runId: of,
     parameters: options.map,
+    fixed: options.fixed,
     timeUnit: options.timeUnit,
     studyName: options.study,
   });
@@ -114,15 +123,22 @@ async function importCommand(engine: Engine, terminal: Terminal, file: string, o
   for (const warning of warnings) terminal.say(warning);
 }
 
+const axisOf = (name: string): DesignField | undefined => DESIGN_FIELDS.find((each) => each === fieldNamed(name));
+const AXES = DESIGN_FIELDS.map(axisName).join(', ');
+
 export function takeNamedParameter(text: string, known: NamedParameters = {}): NamedParameters {
   const [name, ...rest] = text.split('=');
   const axis = rest.join('=');
-  const field = DESIGN_FIELDS.find((each) => each === fieldNamed(axis));
+  const field = axisOf(axis);
   if (name !== '' && name !== '__proto__' && (field || axis === 'none')) return { ...known, [name]: field ?? null };
-  const axes = DESIGN_FIELDS.map((each) =>
-    DESIGN_NAMES[each].at(each === 'blockThreads' || each === 'gridBlocks' ? 1 : 0),
-  );
-  throw new InvalidArgumentError(`It must be PARAMETER=AXIS. The axes are ${axes.join(', ')}, or none.`);
+  throw new InvalidArgumentError(`It must be PARAMETER=AXIS. The axes are ${AXES}, or none.`);
+}
+
+function takeFixed(text: string, known: FixedParameters = {}): FixedParameters {
+  const at = text.indexOf('=');
+  const field = axisOf(text.slice(0, Math.max(0, at)));
+  if (field) return { ...known, [field]: text.slice(at + 1) };
+  throw new InvalidArgumentError(`It must be AXIS=VALUE. The axes are ${AXES}.`);
 }
 
 interface Saved {

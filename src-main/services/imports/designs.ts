@@ -5,8 +5,10 @@ import { ok, type Result, conflict } from '../../../src-workers/domain/result.ts
 import { median } from '../../../src-workers/numeric/statistics.ts';
 import {
   DESIGN_FIELDS,
+  axisName,
   DESIGN_NAMES,
   type DesignField,
+  type FixedParameters,
   type NamedParameters,
 } from '../../../src-workers/domain/design-names.ts';
 import { Slice } from '../../../src-workers/parse/slice.ts';
@@ -109,6 +111,7 @@ const NO_PARAMETERS =
  * @param deviceIds the device of each case, if the file states devices outside the configurations
  * @param named the device of the sweep by id or name, if the file or the user names it
  * @param parameters fields of a design by the file's own names
+ * @param fixed values of fields that no case states
  * @param exported whether this sweep's export made the file; a time that is not the prediction was then measured
  */
 export async function linkDesigns(
@@ -118,8 +121,9 @@ export async function linkDesigns(
   named: string | null,
   exported: boolean,
   parameters: NamedParameters,
+  fixed: FixedParameters,
 ): Promise<Result<LinkedDesigns>> {
-  const { found, linked } = await findCases(view, cases, deviceIds, named, exported, parameters);
+  const { found, linked } = await findCases(view, cases, deviceIds, named, exported, parameters, fixed);
   if (linked.every((one) => one === null))
     return conflict(
       `of ${counted(cases.length, 'configuration')}, none is a design of run ${view.run.id}; for ${caseWords(cases[0])}: ${String(found[0])}`,
@@ -196,8 +200,10 @@ async function findCases(
   named: string | null,
   exported: boolean,
   parameters: NamedParameters,
+  fixed: FixedParameters,
 ): Promise<{ readonly found: readonly (number | string)[]; readonly linked: readonly (LinkedCase | null)[] }> {
   const finder = designFinder(view, named);
+  const always = wantedOf(fixed, {});
   const { axes, units } = view.predictor.plan;
   // If the configurations name several devices, each belongs to the device that it names, not to the requested device.
   const isDeviceKnown = countMarks(cases) <= 1 && view.devices.some((device) => isNamed(device, named));
@@ -209,7 +215,7 @@ async function findCases(
     const one = namedCase(given, axes, units, isDeviceKnown);
     const wanted =
       typeof one === 'string' ? one : (wantedDesign(one, deviceIds?.[at] ?? null, parameters) ?? NO_PARAMETERS);
-    const index = typeof wanted === 'string' ? wanted : finder(wanted);
+    const index = typeof wanted === 'string' ? wanted : finder({ ...always, ...wanted });
     found.push(index);
     const namesDevice = typeof wanted !== 'string' && wanted.device !== undefined;
     linked.push(typeof index === 'number' ? { ...linkedCase(view, given, index, exported), namesDevice } : null);
@@ -345,6 +351,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
     const widths =
       axes.blockWidth && wanted.blockWidth ? pick('blockWidth', axes.blockWidth, equal) : [rowPosition(axes)];
     const launches = places(counts[AXIS.launch]);
+    const byUnits = axes.launch.some(({ kind }) => kind === 'units-per-thread');
     for (const one of [devices, implementations, widths, units, loops, orders, caps])
       if (typeof one === 'string') return one;
 
@@ -375,7 +382,7 @@ function designFinder(view: RunView, named: string | null): (wanted: Wanted) => 
         if (invalid === 'not-on-device') continue;
         if (invalid !== null && design.gridBlocks === 0) reason ??= `not valid: ${reasonText(invalid)}`;
         if (!isLaunch(design, wanted)) continue;
-        if (!isKind(axes.launch[launch].kind, wanted)) continue;
+        if (!isKind(axes.launch[launch].kind, wanted, byUnits)) continue;
         if (invalid !== null) reason = `not valid: ${reasonText(invalid)}`;
         else {
           const key = JSON.stringify([device, design]);
@@ -399,11 +406,14 @@ function isLaunch(design: Design, wanted: Wanted): boolean {
 }
 
 /**
- * Returns whether a launch fixes the same number as a tuner's file. If the file has 0 blocks but units per thread, the
- * number of blocks must follow from the units. If it has blocks but 0 units per thread, the blocks must be fixed.
+ * Returns whether a launch fixes the same number as a tuner's file. If the file has units per thread but no blocks, or
+ * 0 blocks, the number of blocks must follow from the units. If it has blocks but 0 units per thread, the blocks must
+ * be fixed.
+ * @param byUnits whether the sweep has launches with fixed units per thread
  */
-function isKind(kind: Launch['kind'], { gridBlocks, unitsPerThread }: Wanted): boolean {
-  if (gridBlocks?.value === 0 && Number(unitsPerThread?.value ?? 0) > 0) return kind === 'units-per-thread';
+function isKind(kind: Launch['kind'], { gridBlocks, unitsPerThread }: Wanted, byUnits: boolean): boolean {
+  const isWithoutBlocks = gridBlocks ? gridBlocks.value === 0 : byUnits;
+  if (isWithoutBlocks && Number(unitsPerThread?.value ?? 0) > 0) return kind === 'units-per-thread';
   if (unitsPerThread?.value === 0 && Number(gridBlocks?.value ?? 0) > 0) return kind !== 'units-per-thread';
   return true;
 }
@@ -422,16 +432,18 @@ function tooLittle(
   { run, ranking, devices }: RunView,
   named: string | null,
 ): string {
-  const found = (hits ?? []).map((hit) => JSON.parse(hit) as readonly [device: number, design: unknown]);
+  const found = (hits ?? []).map((hit) => JSON.parse(hit) as readonly [device: number, Record<string, unknown>]);
   const isOneDevice = hits !== null && new Set(found.map(([device]) => device)).size === 1;
   const isOneDesign = hits !== null && new Set(found.map(([, design]) => JSON.stringify(design))).size === 1;
+  const differs = (field: DesignField): boolean => new Set(found.map(([, design]) => design[field])).size > 1;
   const missing = DESIGN_FIELDS.filter(
     (field) =>
+      (hits === null || differs(field)) &&
       !['designIndex', 'device'].includes(field) &&
       (field !== 'implementation' || ranking.axes.implementations) &&
       (field !== 'blockWidth' || ranking.axes.blockWidth) &&
       !wanted[field],
-  ).map((field) => DESIGN_NAMES[field][0]);
+  );
   const advice: string[] = [];
   if (!wanted.device && !isOneDevice) {
     const none = named === null ? '' : `; ${shown(named)} is not one of them`;
@@ -443,7 +455,7 @@ function tooLittle(
     advice.push(
       missing.length === 0
         ? 'Add the number of the design'
-        : `Map parameters to ${missing.join(', ')} (import --map NAME=AXIS), or add some of them`,
+        : `Map parameters to ${missing.map(axisName).join(', ')} (import --map NAME=AXIS), or say which value all configurations have (import --fixed ${axisName(missing[0])}=VALUE)`,
     );
   const count = hits === null ? `more than ${MAX_CANDIDATES}` : String(hits.length);
   return `it matches ${count} designs of run ${run.id}. ${advice.join('. ')}`;

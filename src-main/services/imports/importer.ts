@@ -1,5 +1,5 @@
 import type { CaseResult, MeasuringDevice, PlanLine } from '../../../src-workers/domain/benchmark.ts';
-import type { NamedParameters } from '../../../src-workers/domain/design-names.ts';
+import type { FixedParameters, NamedParameters } from '../../../src-workers/domain/design-names.ts';
 import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { FileSweep } from '../../../src-workers/parse/kernel-tuner.ts';
 import type { ImportedFile } from '../../contract/measuring.ts';
@@ -46,6 +46,7 @@ export interface ImportInput {
   readonly runId?: number | undefined;
   readonly openRunId?: number | undefined;
   readonly parameters?: NamedParameters | undefined;
+  readonly fixed?: FixedParameters | undefined;
   readonly timeUnit?: TimeUnit | undefined;
   readonly studyName?: string | undefined;
 }

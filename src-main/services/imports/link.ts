@@ -115,7 +115,7 @@ async function runOfFile(context: Context, { runId, study, seed }: FileSweep): P
 export async function linkedFile(
   context: Context,
   read: Imported,
-  { runId, openRunId, parameters: given = {} }: ImportInput,
+  { runId, openRunId, parameters: given = {}, fixed = {} }: ImportInput,
 ): Promise<Result<Linked>> {
   const isMeasured = ({ timesMs, failure, values }: CaseResult): boolean =>
     timesMs.length > 0 || failure !== null || Object.keys(values).length > 0;
@@ -184,6 +184,7 @@ export async function linkedFile(
     read.deviceName,
     exported,
     parameters,
+    fixed,
   );
   if (!found.ok) return isAsked ? found : unlinked(alone(sentenceCase(found.error.message)));
   const { cases, device, designs, namesDevice, warnings } = found.value;
