@@ -2,7 +2,16 @@ import { NOTHING_MEASURED, type CaseResult } from '../domain/benchmark.ts';
 import { ok, type Result } from '../domain/result.ts';
 import { eachCsvLine } from './csv-records.ts';
 import { DESIGN_NAMES } from '../domain/design-names.ts';
-import { caught, DECIMAL, refuse as refuseIn, shown, type ByteSource, type Refuse } from './source.ts';
+import {
+  caught,
+  DECIMAL,
+  headText,
+  peeked,
+  refuse as refuseIn,
+  shown,
+  type ByteSource,
+  type Refuse,
+} from './source.ts';
 
 export interface MeasuredTimes {
   readonly cases: readonly CaseResult[];
@@ -45,8 +54,16 @@ export function hasDesignColumns(header: readonly string[]): boolean {
   return header.some((name) => DESIGN_COLUMNS.has(name));
 }
 
+/** Returns the separator of a header. Spreadsheets that write decimal commas separate fields by another character. */
+const separatorOf = (head: string): string => {
+  const [header] = head.trimStart().split(/\r?\n/, 1);
+  return [';', '\t'].find((one) => header.includes(one)) ?? ',';
+};
+
+const withPoint = (number: string): string => number.replace(/^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$/, '$1.$2');
+
 /**
- * Reads CSV (also `;` and tab) with a header, one row per launch. Several rows of a design are its repeats. Rows
+ * Reads CSV (also `;` and tab, then also with decimal commas) with a header, one row per launch. Several rows of a design are its repeats. Rows
  * without a time are dropped and counted. In an exported ranking `time_ms` is the prediction, so the measured time must
  * be in a column such as `measured_ms`. Failures name line and column.
  */
@@ -55,12 +72,14 @@ export function parseMeasuredTimes(source: ByteSource, label: string, kernel: st
     let columns: Columns | undefined;
     const times = new Map<string, { readonly configuration: Record<string, number | string>; timesMs: number[] }>();
     let [rows, empty] = [0, 0];
-    const options = { delimiter: [',', ';', '\t'] };
-    const lines = await eachCsvLine(source, label, options, 'CSV with a header', (fields, line) => {
+    const { head, whole } = await peeked(source);
+    const delimiter = separatorOf(headText(head));
+    const lines = await eachCsvLine(whole, label, { delimiter }, 'CSV with a header', (given, line) => {
       if (!columns) {
-        columns = findColumns(fields, label, line);
+        columns = findColumns(given, label, line);
         return;
       }
+      const fields = delimiter === ',' ? given : given.map(withPoint);
       rows += 1;
       if (rows > MAX_ROWS) refuseIn(label, { line }, `the file has more rows than the limit of ${MAX_ROWS}`);
       const { at, toMs, parameters } = columns;

@@ -265,9 +265,9 @@ describe('measured times', () => {
       [{ design: 3 }, [2]],
     ]);
     expect(unwrap(await read(text)).cases[0].case).toMatchObject({ id: 'c0', parameters: { kernel: 'walk' } });
-    const byAxes = '\ufeffthreads_per_unit;balancing;runtime (us);register_cap\r\n4;window-sort(64);250;\r\n';
+    const byAxes = '\ufeffthreads_per_unit;balancing;runtime (us);register_cap\r\n4;window-sort(64);250,5;\r\n';
     const design = { threads_per_unit: 4, balancing: 'window-sort(64)', register_cap: 0 };
-    expect(await found(byAxes)).toEqual([[design, [0.25]]]);
+    expect(await found(byAxes)).toEqual([[design, [0.2505]]]);
   });
 
   it('are read with the unit of their column, and to the last digit', async () => {

@@ -317,22 +317,24 @@ it('an exported T4 file of another run gives only its run times, because its oth
 
 it('a CSV of measured times belongs to designs of the run for which it is imported, by number or by axes', async () => {
   const [first, second] = ofDevice(DEVICE, 2) as [Row, Row];
-  const numbered = `design,time_us\n${[first, first, second].map(({ designIndex }, at) => `${designIndex},${1500 + at}`).join('\n')}\n`;
-  const imported = await importText('own.csv', numbered, { runId: sweepId, deviceName: 'GeForce RTX 4090' });
+  // As a spreadsheet writes it in many countries, with its own name for the column of designs.
+  const lines = [first, first, second].map(({ designIndex }, at) => `${designIndex};${1500 + at},5`);
+  const more = { runId: sweepId, deviceName: 'GeForce RTX 4090', parameters: { No: 'design' } };
+  const imported = await importText('own.csv', `No;Time [us]\r\n${lines.join('\r\n')}\r\n`, more);
   const { runId } = imported;
   const linked = { runId: sweepId, deviceId: DEVICE, designs: 2 };
   expect(imported).toEqual({ runId, kind: 'times', cases: 2, failed: 0, linked, warnings: [] });
   expect(Object.fromEntries(await timesOf(imported.runId))).toEqual({
-    [first.designIndex]: [1.5, 1.501],
-    [second.designIndex]: [1.502],
+    [first.designIndex]: [1.5005, 1.5015],
+    [second.designIndex]: [1.5025],
   });
   expect((await call('bench.compare', { id: imported.runId })).designs).toHaveLength(2);
 
   // The file is an exported ranking with one more column. The open sweep is used as if it were named.
-  const [head, ...lines] = (await bench.render(sweepId, 'csv', { limit: 1000 })).text.trimEnd().split('\n');
+  const [head, ...ranked] = (await bench.render(sweepId, 'csv', { limit: 1000 })).text.trimEnd().split('\n');
   expect(head).toContain('measured_ms');
   const columns = head.split(',').map((name) => name.replace('measured_ms', 'measured_before_ms'));
-  const timed = lines.map((line, at) => `${line},${at % 2 === 0 && at < 8 ? 0.25 + at : ''}`);
+  const timed = ranked.map((line, at) => `${line},${at % 2 === 0 && at < 8 ? 0.25 + at : ''}`);
   const own = [[...columns, 'measured_ms'].join(','), ...timed];
   const exportedAgain = await importText('ranking.csv', own.join('\n'), { openRunId: sweepId, deviceName: DEVICE });
   const designs = rows.filter(({ device }, at) => at % 2 === 0 && at < 8 && device === DEVICE);

@@ -256,6 +256,7 @@ it.each([
   ['"dataset",rows,cols,nnzs,merge_path\r\n', /^loops$/],
   ['design,time_ms\n1,2\n', /^times$/],
   ['"threads_per_unit";block_threads;time\r\n', /^times$/],
+  ['TPU;Time [ms]\r\n', /^The file has times \(Time \[ms\]\), .*--map "TPU=threads_per_unit"/],
   ['\0\u0001', /format is not known/],
 ])('the kind of the file %j', (text, expected) => expect(kindOf(text)).toMatch(expected));
 

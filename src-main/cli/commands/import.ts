@@ -33,7 +33,7 @@ export function addImport(program: Command, { terminal, withEngine }: CommandLin
     )
     .option(
       '--map <parameter=axis...>',
-      'map a parameter of the file to an axis, as in BLOCK=block_threads; later imports reuse this',
+      'map a parameter or a column of the file to an axis, as in BLOCK=block_threads; later imports reuse this',
       takeNamedParameter,
     )
     .option(

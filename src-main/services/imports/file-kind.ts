@@ -2,6 +2,8 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { kernelFileKind } from '../../../src-workers/domain/inspection.ts';
 import { ok, type Result, badInput, unsupported } from '../../../src-workers/domain/result.ts';
+import { TIME } from '../../../src-workers/parse/measured-times.ts';
+import { shown } from '../../../src-workers/parse/source.ts';
 import { MAX_IMPORT_BYTES } from '../../../src-workers/parse/unpack.ts';
 import { readBytes } from '../files/files.ts';
 import { IMPORTERS, KNOWN_FORMATS } from './formats.ts';
@@ -37,10 +39,11 @@ export async function readImportFile(path: string): Promise<Result<Uint8Array>> 
   return ok(Buffer.concat(parts));
 }
 
-export function fileKind(bytes: Uint8Array): FileKind {
+export function fileKind(bytes: Uint8Array, mapped: readonly string[] = []): FileKind {
   const head = new TextDecoder().decode(bytes.subarray(0, HEAD_BYTES)).trimStart();
   const isKernel = !head.startsWith('{') && kernelFileKind('', bytes) !== null;
-  const file: FileContent = { bytes, head, columns: isKernel ? [] : columnsOf(head), json: parseObject(head, bytes) };
+  const columns = isKernel ? [] : columnsOf(head);
+  const file: FileContent = { bytes, head, columns, mapped, json: parseObject(head, bytes) };
   const importer = IMPORTERS.find((each) => each.matches(file));
   if (importer) return { kind: 'measurements', importer };
   return isKernel ? KERNEL : head.startsWith('{') ? jsonKind(file) : tableKind(file);
@@ -98,12 +101,22 @@ function tableKind(file: FileContent): FileKind {
       message: `Lengths of units are a workload. Use them in a study as file:FILE. Lockstep imports ${KNOWN_FORMATS}.`,
     };
   }
+  const { columns } = file;
+  const [times] = columns.filter((name) => TIME.test(name));
+  const [other] = columns.filter((name) => name !== times);
+  if (times !== undefined && other !== undefined) {
+    const example = shown(`${other}=threads_per_unit`);
+    return {
+      kind: 'lengths',
+      message: `The file has times (${times}), but no column has the name of an axis of a design, such as threads_per_unit. Map its columns to axes (import --map ${example}), or rename them.`,
+    };
+  }
   const kind = head.includes('\0') ? 'other' : 'lengths';
   return { kind, message: `The format is not known. Lockstep imports ${KNOWN_FORMATS}.` };
 }
 
-export function importerOf(bytes: Uint8Array): Result<Importer> {
-  const found = fileKind(bytes);
+export function importerOf(bytes: Uint8Array, mapped?: readonly string[]): Result<Importer> {
+  const found = fileKind(bytes, mapped);
   switch (found.kind) {
     case 'measurements':
       return ok(found.importer);

@@ -20,6 +20,8 @@ export interface FileContent {
   /** The start of the file as text, without leading spaces. */
   readonly head: string;
   readonly columns: readonly string[];
+  /** The columns that the user maps to fields of a design. */
+  readonly mapped: readonly string[];
   /** The value of a file that begins as a JSON object. Absent if the file is cut off or long. */
   readonly json?: unknown;
 }

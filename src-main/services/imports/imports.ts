@@ -181,7 +181,7 @@ async function saveCases(
 }
 
 async function parsedFile(input: ImportInput): Promise<Result<Imported>> {
-  const importer = importerOf(input.bytes);
+  const importer = importerOf(input.bytes, Object.keys(input.parameters ?? {}));
   return importer.ok
     ? importer.value.read(input)
     : fail(importer.error.code, `${input.fileName}: ${importer.error.message}`);

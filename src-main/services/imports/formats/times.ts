@@ -7,7 +7,7 @@ export const times: Importer = {
   id: 'times',
   text: 'measured times of designs (CSV: columns design, or one per axis, and time_ms)',
   help: ['measured times of designs', 'CSV: columns design (or one per axis) and time_ms; needs --run'],
-  matches: ({ columns }) => hasDesignColumns(columns),
+  matches: ({ columns, mapped }) => hasDesignColumns(columns) || mapped.some((name) => columns.includes(name)),
   async read(input) {
     const { bytes, fileName } = input;
     const read = await parseMeasuredTimes(bytesSource(bytes), fileName, nameParts(fileName).stem);
