@@ -8,7 +8,7 @@ import type { Engine } from '../../services/engine.ts';
 import { studyWithoutProfile, studyWithProfile } from '../../services/measuring/calibrations.ts';
 import { command, type CommandLine, type GlobalOptions, call } from '../command-line.ts';
 import { runId } from '../follow.ts';
-import { percent, type Terminal, usage } from '../output.ts';
+import { percent, showSeconds, type Terminal, usage } from '../output.ts';
 import { changeStudyFile, type WrittenStudy } from '../study-file.ts';
 
 export function addCalibrate(program: Command, { terminal, withRuns }: CommandLine): void {
@@ -53,8 +53,10 @@ async function calibrateCommand(
     else terminal.say(`Removed the calibration of ${undone} from ${options.undo}.`);
     return;
   }
-  const saved = options.name === undefined ? null : await call(engine, 'calibration.save', { id, name: options.name });
-  const profile = saved?.profile ?? (await call(engine, 'calibration.fit', { id }));
+  const show = <T>(work: Promise<T>): Promise<T> => showSeconds(terminal, 'Fitting the parameters', work);
+  const { name } = options;
+  const saved = name === undefined ? null : await show(call(engine, 'calibration.save', { id, name }));
+  const profile = saved?.profile ?? (await show(call(engine, 'calibration.fit', { id })));
   if (options.into !== undefined) unwrap(await writeIntoStudy(options.into, profile));
   if (options.json)
     terminal.json({ id: saved?.id ?? null, name: saved?.name ?? null, study: options.into ?? null, profile });

@@ -5,6 +5,7 @@ import { USUAL_DEVICE } from '../../contract/new-study.ts';
 import { counted } from '../../services/export/text.ts';
 import { type StudyOfLengths, writeNewStudy } from '../../services/studies/new.ts';
 import { command, type CommandLine, type GlobalOptions, call, positive } from '../command-line.ts';
+import { showSeconds } from '../output.ts';
 
 export function addNew(program: Command, { terminal, places, withEngine }: CommandLine): void {
   command(program, 'new <study>', 'write a study file for your lengths')
@@ -30,7 +31,8 @@ With --json: {study, units, mean, max, devices, note}; note, if there is one, sa
         options,
         async (engine) => {
           await call(engine, 'devices.get', { ids: [...(options.device ?? [])] });
-          const made = unwrap(await writeNewStudy(places.root, file, options));
+          const written = writeNewStudy(places.root, file, options);
+          const made = unwrap(await showSeconds(terminal, 'Reading the lengths', written));
           const { units, mean, max, devices, note } = made;
           if (options.json) return terminal.json({ study: file, ...made });
           terminal.say(`${file}: ${counted(units, 'unit')}, mean length ${mean.toPrecision(4)}, longest ${max}.`);

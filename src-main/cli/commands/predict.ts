@@ -10,7 +10,7 @@ import type { AskedTimes } from '../../contract/advice.ts';
 import type { Engine } from '../../services/engine.ts';
 import { linesOf } from '../../services/files/lines.ts';
 import { command, type CommandLine, type GlobalOptions } from '../command-line.ts';
-import { type Terminal, failure } from '../output.ts';
+import { showSeconds, type Terminal, failure } from '../output.ts';
 import { advised } from './advice.ts';
 import { takeNamedParameter } from './import.ts';
 
@@ -77,12 +77,9 @@ async function predictCommand(
       if (!one.ok) return one;
       designs.push(one.value);
     }
-    const asked = await engine.call('advice.predict', {
-      ...about,
-      designs,
-      parameters: options.map,
-      deviceId: options.device,
-    });
+    const parameters = options.map;
+    const work = engine.call('advice.predict', { ...about, designs, parameters, deviceId: options.device });
+    const asked = await showSeconds(terminal, 'Predicting', work);
     if (!asked.ok) return { ok: false, error: { ...asked.error, message: atLine(asked.error.message, label, lines) } };
     if (device === null && !options.json && read!.header !== null) terminal.out(`${read!.header}\n`);
     ({ device } = asked.value);
