@@ -468,9 +468,8 @@ describe('calibration', () => {
   it('is judged by designs that were left out of the fit, or says that there are none', () => {
     const words = /left out of the fit.*falls from 5\.2.* to 1\.4.*cooperation step, so it keeps its value/;
     expect(verdict(profileOf())).toMatch(words);
-    const fitInStudy = { designs: 39, medianError: 0.02, p95Error: 0.05, spearman: 0.991 };
-    const few = /because there are too few to leave any out.*In a study.* error of the measured designs is 2\.0/;
-    expect(verdict(profileOf({ heldOut: null, fitInStudy }))).toMatch(few);
+    const few = /because there are too few to leave any out.*In a study.* error of the measured designs is 1\.1/;
+    expect(verdict(profileOf({ heldOut: null, fitInStudy: profileOf().fit }))).toMatch(few);
     const worse = profileOf({ heldOut: { folds: 5, medianError: 0.06, p95Error: 0.2, spearman: 0.9 } });
     expect(verdict(worse)).toMatch(/^No gain .*6\.0.*5\.2/);
     expect(figureRows(profileOf({ heldOut: null })).map(({ heldOut }) => heldOut)).toEqual(['–', '–', '–']);

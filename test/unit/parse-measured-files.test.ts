@@ -5,7 +5,7 @@ import type { CaseResult } from '../../src-workers/domain/benchmark.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { parseKernelTuner } from '../../src-workers/parse/kernel-tuner.ts';
 import { parseLoopTimes } from '../../src-workers/parse/loops.ts';
-import { hasDesignColumns, parseMeasuredTimes } from '../../src-workers/parse/measured-times.ts';
+import { parseMeasuredTimes } from '../../src-workers/parse/measured-times.ts';
 import { parseSmiteMeans } from '../../src-workers/parse/smite.ts';
 import { unpacked } from '../../src-workers/parse/unpack.ts';
 import { chunks, dataFile, dataText, encode } from '../data.ts';
@@ -305,9 +305,4 @@ describe('measured times', () => {
       ...Object.fromEntries(notTimes),
     }),
   )('are refused: %j', async (text, message) => expect(await read(text)).toFail(null, `own.csv, line ${message}`));
-
-  it('are recognised by a header that names designs', () => {
-    const headers = ['design,time_ms', 'block_threads,grid_blocks,runtime_us', 'device,loop,time_ms', 'n,p'];
-    expect(headers.map((header) => hasDesignColumns(header.split(',')))).toEqual([true, true, false, false]);
-  });
 });

@@ -255,8 +255,8 @@ it.each([
   ['group,simulated_simt_iterations,simulated_mimd_iterations,measured_simt_cycles\n', /osts of work groups/],
   ['"dataset",rows,cols,nnzs,merge_path\r\n', /^loops$/],
   ['design,time_ms\n1,2\n', /^times$/],
-  ['"threads_per_unit";block_threads;time\r\n', /^times$/],
-  ['TPU;Time [ms]\r\n', /^The file has times \(Time \[ms\]\), .*--map "TPU=threads_per_unit"/],
+  ['"block_threads";grid_blocks;runtime_us\r\n', /^times$/],
+  ['device;loop;Time [ms]\r\n', /^The file has times \(Time \[ms\]\), .*--map "device=threads_per_unit"/],
   ['\0\u0001', /format is not known/],
 ])('the kind of the file %j', (text, expected) => expect(kindOf(text)).toMatch(expected));
 

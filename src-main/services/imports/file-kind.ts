@@ -108,7 +108,7 @@ function tableKind(file: FileContent): FileKind {
     const example = shown(`${other}=threads_per_unit`);
     return {
       kind: 'lengths',
-      message: `The file has times (${times}), but no column has the name of an axis of a design, such as threads_per_unit. Map its columns to axes (import --map ${example}), or rename them.`,
+      message: `The file has times (${times}), but no column that only designs have, such as threads_per_unit. Map its columns to axes (import --map ${example}), or rename them.`,
     };
   }
   const kind = head.includes('\0') ? 'other' : 'lengths';
