@@ -135,7 +135,7 @@ function printProfile(
     const shared =
       found.length === 0 ? '' : `, and ${found.join(', ')} of its kernel, which apply to all devices of the study`;
     terminal.say(`Wrote the parameters of ${profile.deviceId} into ${into}${shared}.`);
-    if (fitInStudy && fitInStudy.medianError > before.medianError)
+    if ((fitInStudy ?? fit).medianError > before.medianError)
       terminal.say(
         `The study now predicts these times less well than before. To undo this: lockstep calibrate ${profile.sourceRunIds[0]} --undo ${into}`,
       );
