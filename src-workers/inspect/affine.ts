@@ -1,4 +1,4 @@
-import { listInstructions, type Dominance, type Graph, type Loop } from './graph.ts';
+import { blocksByTail, listInstructions, type Dominance, type Graph, type Loop } from './graph.ts';
 import { splitOperation, type Instruction } from './instruction.ts';
 
 /** A constant plus multiples of named values, which are not resolved further. */
@@ -90,10 +90,24 @@ export function findWriters(graph: Graph, passes: Dominance): Writers {
 }
 
 /** Follows registers back to their last write. A value that only some paths write is not followed. */
-export function computeSums(graph: Graph, loop: Loop, { passes, block, all: writers, last }: Writers): Sums {
+export function computeSums(
+  graph: Graph,
+  loop: Loop,
+  { passes, block, all: writers, last: lastInCode }: Writers,
+): Sums {
   const { code } = graph;
   const looped = listInstructions(graph, loop.blocks);
   const inLoop = (at: number): boolean => looped.has(at);
+  // If a compiler repeats the end of the body in both sides of a branch, a write on one side does not reach the other.
+  const leading = blocksByTail(graph, loop);
+  const mayReach = (one: number, at: number): boolean =>
+    !inLoop(one) || leading.every((blocks) => blocks.has(block.get(one)!) || !blocks.has(block.get(at)!));
+  const last = (name: string, at: number): number | undefined => {
+    const found = lastInCode(name, at);
+    if (found === undefined || mayReach(found, at)) return found;
+    const all = writers.get(name)!;
+    return all.slice(0, all.indexOf(found)).findLast((one) => mayReach(one, at));
+  };
   const lastInLoop = (name: string): number | undefined => writers.get(name)?.findLast(inLoop);
   const carried = (name: string, at: number): number | undefined => {
     const before = last(name, at);
@@ -113,9 +127,15 @@ export function computeSums(graph: Graph, loop: Loop, { passes, block, all: writ
     const found = grown.get(name);
     if (found !== undefined) return found;
     grown.set(name, null);
-    const writer = lastInLoop(name)!;
-    if (!loop.tails.every((tail) => passes(block.get(writer)!, tail))) return null;
-    const end = writtenBy(writer, name, block.get(writer)!);
+    const own = writers.get(name)!.filter(inLoop);
+    // A pass takes one of the branches back. The register must have the same value at each.
+    const lasts = loop.tails.map((tail, place) => {
+      const writer = own.findLast((at) => leading[place].has(block.get(at)!));
+      return writer !== undefined && passes(block.get(writer)!, tail) ? writer : null;
+    });
+    if (lasts.includes(null)) return null;
+    const [end, ...others] = [...new Set(lasts)].map((at) => writtenBy(at!, name, block.get(at!)!));
+    if (!others.every((other) => isSame(end, other))) return null;
     const by = plus(end, named(start), -1);
     // If each pass computes a 64-bit index from a 32-bit index, both are equal at the start and end of a pass.
     const [twin] = [...end.terms.keys()].filter((one) => one.startsWith(START) && one !== start);

@@ -157,7 +157,7 @@ function naturalLoop({ before }: Graph, head: number, tails: readonly number[]):
 }
 const NONE: ReadonlySet<number> = new Set();
 
-/** With more backward branches, a head counts as the head of a single loop, not of two nested loops. */
+/** With more backward branches, a head counts as the head of a single loop, and all blocks as leading to all of them. */
 const MAX_TAILS = 8;
 
 /**
@@ -170,6 +170,12 @@ function innerTails(graph: Graph, { head, tails, blocks }: Loop): readonly numbe
     const part = naturalLoop(graph, head, [tail]).blocks;
     return part.size < blocks.size && [...part].every((block) => !leaves(graph, blocks, block));
   });
+}
+
+/** For each backward branch of a loop, returns the blocks from which a pass can reach it. */
+export function blocksByTail(graph: Graph, { head, tails, blocks }: Loop): readonly ReadonlySet<number>[] {
+  const isSimple = tails.length === 1 || tails.length > MAX_TAILS;
+  return tails.map((tail) => (isSimple ? blocks : naturalLoop(graph, head, [tail]).blocks));
 }
 
 export function leaves({ code, to, after }: Graph, blocks: ReadonlySet<number>, block: number): boolean {
