@@ -197,16 +197,32 @@ export function listUnknown(fields: InspectedFields): string[] {
 }
 
 /**
+ * Returns the accesses that code shows, with what code cannot show and an earlier list has: the size of an array and
+ * the part of its reads that need a sector each. Arrays are the same if their order, pattern and element are.
+ */
+export function withKnownSizes(
+  accesses: readonly MemoryAccess[],
+  known: readonly MemoryAccess[] = [],
+): readonly MemoryAccess[] {
+  const left = [...known];
+  return accesses.map((access) => {
+    const at = left.findIndex(
+      ({ pattern, elementBytes }) => pattern === access.pattern && elementBytes === access.elementBytes,
+    );
+    return at < 0 ? access : { ...left.splice(at, 1)[0], ...access };
+  });
+}
+
+/**
  * Returns a study's kernel with the fields of an inspection, each marked as imported. Older figures for the same work
  * are removed. If iterations are dealt, the costs of split iterations become 0.
  */
-export function withInspected<Kernel extends { readonly origins?: object | undefined }>(
-  kernel: Kernel,
-  fields: InspectedFields,
-): Kernel {
+export function withInspected<
+  Kernel extends { readonly origins?: object | undefined; readonly accesses?: readonly MemoryAccess[] | undefined },
+>(kernel: Kernel, fields: InspectedFields): Kernel {
   const found = {
     ...fields,
-    ...(fields.accesses && { bytesPerIteration: 0 }),
+    ...(fields.accesses && { accesses: withKnownSizes(fields.accesses, kernel.accesses), bytesPerIteration: 0 }),
     ...(fields.sharing === 'deal' && { serialFraction: 0, cooperationCost: 0 }),
     ...(fields.serialFraction === 1 && { cooperationCost: 0 }),
     ...((fields.unit ?? fields.refill) && { flattenedCost: 0 }),

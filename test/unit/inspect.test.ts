@@ -233,21 +233,19 @@ it.each([
 
 it('changes the known fields of a kernel, marks them as imported, and removes the fields that they replace', () => {
   const found = inspectedFields(read({ ptx: PTX }, { entry: 'chase' }));
+  const numbers = { registersPerThread: 40, setupIterationsPerUnit: 3, serialFraction: 0.1, kneeSoftness: 5 };
   const kernel = {
     name: 'walk',
-    registersPerThread: 40,
-    setupIterationsPerUnit: 3,
-    serialFraction: 0.1,
-    kneeSoftness: 5,
+    ...numbers,
+    // What code cannot show stays with an array of the same pattern and element.
+    accesses: [{ pattern: 'scattered', elementBytes: 16, footprintBytes: 3_200_000, missFraction: 1 } as const],
     origins: { registersPerThread: 'given', setupIterationsPerUnit: 'given', kneeSoftness: 'given' },
   };
   const { prologue: _prologue, unit: _unit, ...flat } = found;
+  const shares = { integerShare: 0.6, fp64Share: 0.1, specialShare: 0, threeRegisterShare: 0 };
   expect(flat).toEqual({
     instructionsPerIteration: 10,
-    integerShare: 0.6,
-    fp64Share: 0.1,
-    specialShare: 0,
-    threeRegisterShare: 0,
+    ...shares,
     chainInstructions: 6.875,
     dependentExchanges: 0,
     dependentLoadsPerIteration: 1,
@@ -257,6 +255,7 @@ it('changes the known fields of a kernel, marks them as imported, and removes th
     serialFraction: 1,
   });
   const replaced = { cooperationCost: 0, flattenedCost: 0, bytesPerIteration: 0 };
+  const imported = Object.fromEntries(Object.keys({ ...found, ...replaced }).map((field) => [field, 'imported']));
   const written = JSON.parse(JSON.stringify(withInspected(kernel, found))) as typeof kernel;
   expect(written).toEqual({
     name: 'walk',
@@ -264,11 +263,8 @@ it('changes the known fields of a kernel, marks them as imported, and removes th
     kneeSoftness: 5,
     ...found,
     ...replaced,
-    origins: {
-      registersPerThread: 'given',
-      kneeSoftness: 'given',
-      ...Object.fromEntries(Object.keys({ ...found, ...replaced }).map((field) => [field, 'imported'])),
-    },
+    accesses: kernel.accesses,
+    origins: { registersPerThread: 'given', kneeSoftness: 'given', ...imported },
   });
 });
 

@@ -19,7 +19,7 @@ import {
   UNNAMED_KERNEL,
   withInspected,
 } from '../../../src-workers/domain/inspection.ts';
-import type { Phase } from '../../../src-workers/domain/kernel.ts';
+import type { KernelProfile, Phase } from '../../../src-workers/domain/kernel.ts';
 import { accessesText } from '../../../src-workers/domain/provenance.ts';
 import { ok, type Result, unwrap, unsupported } from '../../../src-workers/domain/result.ts';
 import { timeText } from '../../../src-workers/domain/times.ts';
@@ -303,7 +303,7 @@ async function writeIntoStudy(file: string, fields: InspectedFields, found: Insp
   if (Object.keys(fields).length === 0)
     return unsupported(`The file says nothing about ${found.name} that a study can use.`);
   return completeStudyFile(file, (written) => {
-    const kernel = (written['kernel'] ?? {}) as { readonly name?: string; readonly origins?: object };
+    const kernel = (written['kernel'] ?? {}) as Partial<KernelProfile> & { readonly origins?: object };
     const name = inspectedName(kernel.name ?? UNNAMED_KERNEL, found);
     return ok({ ...written, kernel: withInspected({ ...kernel, name }, fields) });
   });

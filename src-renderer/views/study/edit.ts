@@ -6,6 +6,7 @@ import {
   inspectedName,
   UNNAMED_KERNEL,
   withInspected,
+  type InspectedField,
   type inspectedFields,
   type Inspection,
 } from '../../../src-workers/domain/inspection.ts';
@@ -15,6 +16,7 @@ import {
   implementationKernel,
   isAssumed,
   isPhase,
+  kernelOrigin,
   kernelPhase,
   type KernelChange,
   type KernelField,
@@ -78,6 +80,18 @@ export function withOrigin(study: Study, field: KernelField, origin: Origin, at:
   // An input that is marked as known without a value keeps the value that was assumed.
   const kernel = isAssumed(origin) ? kernelAt(study, at) : predictedKernelAt(study, at);
   return withKernel(study, { [field]: kernel[field], origins: { ...origins, [field]: origin } }, at);
+}
+/** Fields that give way when the key is imported (`withInspected`). */
+const GIVE_WAY: Readonly<Partial<Record<InspectedField, readonly InspectedField[]>>> = {
+  accesses: ['bytesPerIteration'],
+  bytesPerIteration: ['accesses'],
+  refill: ['unit'],
+};
+/** Returns the fields that the user entered, measured or calibrated and that importing a field would replace. */
+export function ownReplaced(kernel: Study['kernel'], id: InspectedField): readonly InspectedField[] {
+  return [id, ...(GIVE_WAY[id] ?? [])].filter(
+    (field) => kernel[field] !== undefined && ['given', 'measured', 'calibrated'].includes(kernelOrigin(kernel, field)),
+  );
 }
 export function withFound(
   study: Study,

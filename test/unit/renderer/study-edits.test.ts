@@ -76,7 +76,9 @@ describe('implementations in the editor', () => {
     const gather = { pattern: 'scattered', elementBytes: 4, footprintBytes: 4096 } as const;
     const all = edit.withAccesses(two, [array, gather]);
     expect(all.kernel).toMatchObject({ accesses: [array, gather], bytesPerIteration: 0 });
-    expect(kernelOrigin(all.kernel, 'accesses')).toBe('given');
+    expect(edit.ownReplaced(all.kernel, 'accesses')).toEqual(['accesses']);
+    expect(edit.ownReplaced(all.kernel, 'bytesPerIteration')).toEqual(['accesses']);
+    expect(edit.ownReplaced(all.kernel, 'specialShare')).toEqual([]);
     expect(kernelAt(all, 1).accesses).toEqual([array, gather]);
     const one = edit.withAccesses(edit.withGiven(two, 'bytesPerIteration', 20, 1), [gather], 1);
     expect(one.kernel).toEqual(study.kernel);
@@ -181,8 +183,8 @@ describe('a file that is imported into an example', () => {
 
   it('keeps the values of the file as imported, and later input of the user as given', () => {
     const named = (study: Study, found: object, name: string) => edit.withFound(study, found, { name }, null);
-    const found = { registersPerThread: 77 };
-    const { kernel, ...own } = named(edit.asOwn(example('acts'), 'walk'), found, 'ns::walk<float>');
+    const found = named(edit.asOwn(example('acts'), 'walk'), { registersPerThread: 77 }, 'ns::walk<float>');
+    const { kernel, ...own } = found;
     expect(kernel.name).toBe('walk');
     expect(named(example('acts'), {}, 'walk').kernel.name).toBe(example('acts').kernel.name);
     expect(kernelOrigin(kernel, 'registersPerThread')).toBe('imported');
