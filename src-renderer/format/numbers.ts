@@ -128,17 +128,26 @@ export function parseNumber(text: string): number | null {
 
 const SIZE_UNITS = ['', 'K', 'M', 'G', 'T'];
 
-/** Formats the exact size of a memory: `50 MiB`, `1.5 MiB`, `99 KiB`, `1,000 B`. */
+/** Formats the exact size of a memory in the unit with the fewest digits: `50 MiB`, `99 KiB`, `3.2 MB`, `1,023 B`. */
 export function memorySize(value: number): string {
-  const power = SIZE_UNITS.findLastIndex((_, at) => value >= 1024 ** at && Number.isInteger((value / 1024 ** at) * 4));
-  return power < 1 ? `${count(value)}${NBSP}B` : `${plain(value / 1024 ** power, 15)}${NBSP}${SIZE_UNITS[power]}iB`;
+  const inUnit = (base: number, step: number, suffix: string): string[] => {
+    const power = SIZE_UNITS.findLastIndex(
+      (_, at) => at > 0 && value >= base ** at && isStep(value, base ** at * step),
+    );
+    return power < 1 ? [] : [`${plain(value / base ** power, 15)}${NBSP}${SIZE_UNITS[power]}${suffix}`];
+  };
+  const written = [...inUnit(1024, 0.25, 'iB'), ...inUnit(1000, 0.01, 'B'), `${count(value)}${NBSP}B`];
+  const digits = (text: string) => text.replace(/\D/g, '').length;
+  return written.reduce((one, other) => (digits(other) < digits(one) ? other : one)).replace('KB', 'kB');
 }
+const isStep = (value: number, step: number): boolean => Number.isInteger(value / step);
 
-/** Parses a memory size in bytes. As in data sheets, KB and MB mean 1,024 and 1,048,576 bytes. */
+/** Parses a memory size in whole bytes: a KiB is 1,024 bytes, a kB 1,000 bytes. */
 export function parseMemorySize(text: string): number | null {
-  const [, size, prefix = ''] = /^(.*?)(?:([kmgt])(?:i?b)?|b|bytes?)?$/is.exec(text.trim())!;
+  const [, size, prefix = '', binary] = /^(.*?)(?:([kmgt])(?:(i)?b)?|b|bytes?)?$/is.exec(text.trim())!;
   const value = parseNumber(size);
-  return value === null ? null : value * 1024 ** SIZE_UNITS.indexOf(prefix.toUpperCase());
+  if (value === null || prefix === '') return value;
+  return Math.round(value * (binary ? 1024 : 1000) ** SIZE_UNITS.indexOf(prefix.toUpperCase()));
 }
 
 /** Estimates the width of a number in a table (12 px Inter, tabular digits), px. */

@@ -27,7 +27,9 @@ test('a user describes, uses, deletes and unticks devices, and the guide shows t
   const cache = field('Last-level cache');
   await expect(cache).toHaveValue('6');
   await expect(cache).toHaveAttribute('aria-valuetext', '6\u00a0MiB');
-  await enter(cache, '50 MB');
+  await enter(cache, '50');
+  await expect(form.getByText('“50” has no unit. Enter 50 MiB or 50 B')).toBeVisible();
+  await enter(cache, '50 MiB');
   await expect(cache).toHaveValue('50\u00a0MiB');
   await field('Resident warps').fill('64');
   await save.click();
