@@ -4,19 +4,18 @@ import type { EChartsOption } from '../../charts/echarts.ts';
 import {
   axisTitles,
   markWords,
-  MINOR_SIZE,
   plane,
   planeAxes,
   roundTicks,
   stroke,
   axisTip,
   tooltipBody,
-  words,
   type ChartSize,
   type Plane,
 } from '../../charts/parts.ts';
 import type { ChartTheme } from '../../charts/theme.svelte.ts';
 import { count, fixed, percent } from '../../format/numbers.ts';
+import type { GroupRow } from './preview.svelte.ts';
 
 export interface PmfMark {
   readonly at: number;
@@ -29,6 +28,23 @@ export interface PmfInput {
   readonly depths: readonly PmfMark[];
   /** The width of the chart, px. A linear axis has at most a bar per 3 px. */
   readonly widthPx: number;
+}
+
+/**
+ * Returns the group sizes whose depths are marked: that of the recommended design, or else of the cheapest mapping for
+ * the lanes, and the largest. Only mappings of the design space count.
+ */
+export function markedGroups(
+  rows: readonly Pick<GroupRow, 'unitsPerGroup' | 'threadsPerUnit' | 'laneCost'>[],
+  threadsPerUnit: readonly number[],
+  recommended: number | null,
+): readonly number[] {
+  const inSpace = rows.filter((row) => threadsPerUnit.includes(row.threadsPerUnit));
+  if (inSpace.length === 0) return [];
+  const cheapest = inSpace.reduce((a, b) => (a.laneCost <= b.laneCost ? a : b));
+  const chosen = inSpace.find((row) => row.threadsPerUnit === recommended) ?? cheapest;
+  const largest = Math.max(...inSpace.map(({ unitsPerGroup }) => unitsPerGroup));
+  return [...new Set([chosen.unitsPerGroup, largest])].filter((units) => units > 1);
 }
 
 /** On a linear axis, a tail of less than this probability may be left out. */
@@ -84,6 +100,7 @@ export function pmfBins(input: PmfInput): PmfBins {
 }
 
 const LETTER_PX = 6.2;
+const TITLE_LETTER_PX = 5.4;
 /** How far labels stay from the left edge, where the text of the panel starts, px. */
 const TEXT_PX = 22;
 
@@ -161,15 +178,19 @@ export function pmfChart(drawn: Omit<PmfInput, 'widthPx'>, theme: ChartTheme, si
       },
     ] as never,
     graphic: [
-      ...axisTitles(theme, area, {
-        x: log
-          ? 'iterations of a unit, logarithmic'
-          : `iterations of a unit${perBar === 1 ? '' : `, ${perBar} to a bar`}`,
-      }),
+      ...axisTitles(theme, area, { x: lengthsTitle(bins, perBar, size.width) }),
       ...linesOfMarks(marks, size.width, area, theme),
-      ...(bins.beyond > 0 ? [beyondNote(bins, area, theme)] : []),
     ],
   };
+}
+
+/** Says below the axis what is not drawn, because lines of marks cross all of the plot. */
+function lengthsTitle({ log, beyond, to }: PmfBins, perBar: number, widthPx: number): string {
+  const title = log ? 'iterations of a unit, logarithmic' : 'iterations of a unit';
+  const bars = perBar === 1 || log ? '' : `, ${perBar} to a bar`;
+  const notDrawn = beyond > 0 ? `; ${percent(beyond, 2)} exceed ${count(to)}` : '';
+  const whole = `${title}${bars}${notDrawn}`;
+  return whole.length * TITLE_LETTER_PX < widthPx ? whole : `${title}${notDrawn}`;
 }
 
 interface Mark {
@@ -187,15 +208,10 @@ function linesOfMarks(marks: readonly Mark[], widthPx: number, area: Plane, them
   return marks.flatMap(({ at, name, value, colour }, i) => {
     const { left, row } = places[i];
     const [x, top] = [area.x(at), 6 + 15 * row];
-    const style = i === 0 ? { dash: [3, 3] } : { width: 1.5 };
-    return [
-      stroke([x, top, x, area.bottom], colour, { z: 5, ...style }),
-      markWords(theme, x, top + 6, name, value, left),
-    ];
+    const line = i === 0 ? { dash: [3, 3] } : { width: 1.5 };
+    const label = markWords(theme, x, top + 6, name, value, left);
+    // The line of another mark may run behind the words.
+    const style = { ...label.style, backgroundColor: theme.colour.bg };
+    return [stroke([x, top, x, area.bottom], colour, { z: 5, ...line }), { ...label, style }];
   });
-}
-
-function beyondNote({ beyond, to }: PmfBins, { right, bottom }: Plane, theme: ChartTheme) {
-  const text = `${percent(beyond, 2)} of units longer than ${count(to)}, not drawn`;
-  return words(theme, right, bottom - 14, text, { align: 'right', size: MINOR_SIZE, halo: true });
 }

@@ -12,7 +12,7 @@ import * as axisText from '../../../src-renderer/views/study/axis-text.ts';
 import { listedDevices, withListed } from '../../../src-renderer/views/study/device-list.ts';
 import * as editor from '../../../src-renderer/views/study/distributions.ts';
 import { kernelFields } from '../../../src-renderer/views/study/kernel-fields.ts';
-import { pmfBins } from '../../../src-renderer/views/study/pmf-chart.ts';
+import { markedGroups, pmfBins } from '../../../src-renderer/views/study/pmf-chart.ts';
 import { laneWords, sharingCause, sharingCostText } from '../../../src-renderer/views/study/sharing-text.ts';
 import { isPhase } from '../../../src-workers/domain/provenance.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
@@ -186,8 +186,8 @@ it('the list of devices keeps the row of an unticked device, and ticking it agai
   expect(listedDevices(LISTED, ['v100', 'mi300', 'h100'])).toEqual(['v100', 'mi300', 'a100', 'h100']);
   expect(listedDevices([], ['h100', 'v100'])).toEqual(['h100', 'v100']);
   expect(listedDevices(['a100'], ['v100'])).toEqual(['v100', 'a100']);
-  const others = (id: string) => LISTED.filter((other) => other !== id);
-  for (const id of LISTED) expect(withListed(others(id), id, LISTED)).toEqual(LISTED);
+  const without = (id: string) => LISTED.filter((other) => other !== id);
+  for (const id of LISTED) expect(withListed(without(id), id, LISTED)).toEqual(LISTED);
   expect(withListed(LISTED, 'mi300', LISTED)).toEqual([...LISTED, 'mi300']);
 });
 
@@ -204,6 +204,13 @@ describe('bars of the lengths', () => {
       expect(probability.length).toBeLessThanOrEqual(300);
     }
     expect(binsOf(unwrap(geometricLaw(0.05)), [{ at: 200, label: 'depth' }]).to).toBeGreaterThanOrEqual(200);
+  });
+
+  it('have marks of groups in the space: of the recommended design, or else the cheapest, and the largest', () => {
+    const rows = [32, 16, 8, 4, 2, 1].map((n) => ({ unitsPerGroup: n, threadsPerUnit: 32 / n, laneCost: 4 + n }));
+    expect(markedGroups(rows, [1, 2, 4], 2)).toEqual([16, 32]);
+    expect(markedGroups(rows, [1, 2, 4], null)).toEqual([8, 32]);
+    expect(markedGroups(rows, [32], 32)).toEqual([]);
   });
 
   it('have a logarithmic axis if the longest unit exceeds 30 means, so that the tail is more than one bar', () => {
@@ -243,11 +250,8 @@ it('the cost of sharing a unit is described by its cause, and not at all if it c
 });
 
 it('the lane costs beside the recommendation name the cheapest number of threads, and why another design is recommended', () => {
-  const rows = [
-    { threadsPerUnit: 1, unitsPerGroup: 32, laneCost: 2 },
-    { threadsPerUnit: 2, unitsPerGroup: 16, laneCost: 2.1 },
-    { threadsPerUnit: 8, unitsPerGroup: 4, laneCost: 2.5 },
-  ];
+  const costs = { 1: 2, 2: 2.1, 8: 2.5 };
+  const rows = Object.entries(costs).map(([u, laneCost]) => ({ threadsPerUnit: +u, unitsPerGroup: 32 / +u, laneCost }));
   expect(laneWords(rows, 8, say)).toMatchObject({
     best: '1 thread × 32 units',
     next: `2 threads +5.0${NBSP}%`,
