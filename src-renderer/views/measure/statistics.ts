@@ -2,11 +2,17 @@ import type { Bounds, MeasuringComparison } from '../../../src-main/contract/mea
 import { countTiedFirst } from '../../../src-main/contract/counts.ts';
 import { NBSP, count, counted, fixed, percent, plain } from '../../format/numbers.ts';
 
+/** The order of two designs can only be right or wrong, so their correlation would be 1 or −1. */
+const ORDERED_FROM = 3;
+
 function correlation(value: number): string {
   return Number.isFinite(value) ? fixed(value, 3) : '–';
 }
-function correlationHint(value: number, hint: string): string {
-  return Number.isFinite(value) ? hint : 'There is no order: all predicted or all measured times are equal';
+function correlationStat(value: number, designs: number, label: string, hint: string) {
+  if (designs < ORDERED_FROM)
+    return { value: '–', label, hint: 'Measure at least three designs to compare their order' };
+  const equal = 'There is no order: all predicted or all measured times are equal';
+  return { value: correlation(value), label, hint: Number.isFinite(value) ? hint : equal };
 }
 
 function intervalText(bounds: Bounds | null, write: (value: number) => string): string {
@@ -33,19 +39,18 @@ export function comparisonStats(comparison: MeasuringComparison) {
   const first = firstChoice(countTiedFirst(designs));
   const random = searchEquivalent(comparison);
   return [
-    {
-      value: correlation(comparison.spearman),
-      label: 'Spearman',
-      hint: correlationHint(
-        comparison.spearman,
-        `Rank correlation of predicted and measured times of ${counted(designs.length, 'design')}: 1 is the same order${intervalText(intervals.spearman, correlation)}`,
-      ),
-    },
-    {
-      value: correlation(comparison.kendall),
-      label: 'Kendall',
-      hint: correlationHint(comparison.kendall, 'Share of pairs in the right order minus the share in the wrong order'),
-    },
+    correlationStat(
+      comparison.spearman,
+      designs.length,
+      'Spearman',
+      `Rank correlation of predicted and measured times of ${counted(designs.length, 'design')}: 1 is the same order${intervalText(intervals.spearman, correlation)}`,
+    ),
+    correlationStat(
+      comparison.kendall,
+      designs.length,
+      'Kendall',
+      'Share of pairs in the right order minus the share in the wrong order',
+    ),
     {
       value: percent(comparison.medianError),
       label: 'median error',
@@ -84,7 +89,7 @@ function searchEquivalent({ randomEquivalent, designs }: MeasuringComparison) {
 
 export function comparisonVerdict(comparison: MeasuringComparison): string {
   const { designs, regret } = comparison;
-  if (designs.length < 3)
+  if (designs.length < ORDERED_FROM)
     return `${count(designs.length)} compared: measure at least three designs to compare their order.`;
   const random = searchEquivalent(comparison);
   const found = random && regret.find(({ k }) => k === random.k);
