@@ -60,12 +60,12 @@ describe('plot of a tuning', () => {
   it('describes its state', () => {
     type State = Parameters<typeof tuningVerdict>[1];
     const says = (step: TuningStep, stopped: State['stopped'] = null, running = false) =>
-      tuningVerdict(step, { running, stopped }, { budget: 4, within: 0.03 });
+      tuningVerdict(step, { running, stopped }, { budget: 3, within: 0.03 });
     const step = stepAfter([8, 4], 0.125);
     expect(says(step, null, true)).toMatch(
-      /with a chance of 90\s% the best design found is at most 12\.5\s% slower than the fastest design of all\. Measuring the next 2 designs\.$/,
+      /with a chance of 90\s% the best design found is at most 12\.5\s% slower than the fastest design of all\. Measuring the next 1 design\.$/,
     );
-    expect(says(step, 'budget')).toContain('ended at its limit of 4 designs');
+    expect(says(step, 'budget')).toContain('ended at its limit of 3 designs');
     expect(says(step, 'cancelled')).toContain('The measurements are kept');
     expect(says(stepAfter([null, null, null]), 'all-failed')).toBe(
       'All 3 designs failed: The compiler is missing. Remove the cause, or choose another target. Continue tries the next designs.',

@@ -66,6 +66,7 @@ class Tuning {
   }
 
   async #measure(app: App, input: ProcedureInput<'bench.start'>): Promise<Result<{ readonly id: number }>> {
+    if (this.#cancelled) return CANCELLED;
     const started = await app.engine.call('bench.start', input);
     if (!started.ok) return started;
     const { runId } = started.value;

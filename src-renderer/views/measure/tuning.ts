@@ -1,5 +1,5 @@
 import type { TunedDesign, TuningStep } from '../../../src-main/contract/measuring.ts';
-import { failureReasons, skillText, type TuningStop } from '../../../src-main/contract/tuning.ts';
+import { failureReasons, skillText, triedDesigns, type TuningStop } from '../../../src-main/contract/tuning.ts';
 import type { Curve } from '../../charts/curves.ts';
 import { counted, percent } from '../../format/numbers.ts';
 
@@ -49,7 +49,10 @@ export function tuningVerdict(
     expectedRegret === null
       ? ''
       : `According to the measurements, with a chance of 90 % the best design found is at most ${percent(expectedRegret)} slower than the fastest design of all. ${note && `${note} `}`;
-  if (state.running) return `${regret}Measuring the next ${counted(next.length, 'design')}.`;
+  if (state.running) {
+    const allowed = Math.min(next.length, Math.max(0, budget - triedDesigns(step)));
+    return `${regret}Measuring the next ${counted(allowed, 'design')}.`;
+  }
   if (measured === 0) {
     const [reason, ...others] = failureReasons(step);
     const more = others.length > 0 ? ` (and ${counted(others.length, 'other reason')}, in the list)` : '';
