@@ -39,7 +39,7 @@ export function granularityChart(
   const place = (threadsPerUnit: number) => (sizes.length === 1 ? 1 : sizes.indexOf(threadsPerUnit));
   const area = plane(
     size,
-    { left: 40, right: RIGHT, top: 14, bottom: 44 },
+    { left: 40, right: RIGHT, top: 24, bottom: 44 },
     { low: 0, high: Math.max(1, sizes.length - 1) },
     { low, high, log: true },
   );
