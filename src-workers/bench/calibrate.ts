@@ -85,12 +85,16 @@ export function calibrateFromDesigns(
     return unsupported('A calibration fits a single kernel. Calibrate a study without implementations.');
   const reduced = onlyMeasured(plan, deviceAt, measured);
   if (!reduced.ok) return reduced;
-  const uncalibrated = predictMeasured(
-    plan,
-    measured.map(({ designIndex }) => designIndex),
-  );
+  const designs = measured.map(({ designIndex }) => designIndex);
+  const uncalibrated = predictMeasured(plan, designs);
   if (!uncalibrated.ok) return uncalibrated;
-  const model = createForwardModel(reduced.value.plan, device, reduced.value.indices);
+  const starting = { ...startingValues(plan, device), divergentBranchCycles: null };
+  const { schedulers } = plannedPipeline(plan, device);
+  const ofOrder = plan.ordered
+    ? predictMeasured(calibratedPlan(plan, device.id, { ...starting, schedulers }), designs)
+    : ok(null);
+  if (!ofOrder.ok) return ofOrder;
+  const model = createForwardModel(reduced.value.plan, device, reduced.value.indices, ofOrder.value);
   const problem = fitProblem(reduced.value.plan, device, model, measured, options.software ?? false);
   if (!problem.ok) return problem;
   const fitted = fitParameters(problem.value);
@@ -121,30 +125,32 @@ export function calibrateFromDesigns(
   if (divergence) identified.divergentBranchCycles = { standardError: divergence.branchStandardError, held: false };
   for (const name of CALIBRATION_PARAMETERS) identified[name] ??= { standardError: null, held: true };
   const { kernel } = plan;
-  const pipeline = plannedPipeline(plan, device);
-  const launchOverheadMs = identified.launchOverheadMs!.held ? 0 : found.launchOverheadMs!;
-  const withoutOverhead = fitted.value.predictedMs.map((time) => time - launchOverheadMs);
+  const calibrated: CalibratedParameters = {
+    latencyCycles: found.latencyCycles!,
+    issueCycles: found.issueCycles!,
+    kneeSoftness: found.kneeSoftness!,
+    schedulers,
+    serialFraction: found.serialFraction ?? kernel.serialFraction,
+    cooperationCost: found.cooperationCost ?? kernel.cooperationCost,
+    setupIterationsPerUnit: found.setupIterationsPerUnit ?? computeSetupIterations(kernel),
+    divergentBranchCycles:
+      divergence?.cyclesPerDivergentBranch ?? deviceStack(device).costs?.cyclesPerDivergentBranch ?? null,
+    launchOverheadMs: identified.launchOverheadMs!.held ? null : found.launchOverheadMs!,
+  };
+  const inStudy = predictMeasured(calibratedPlan(plan, device.id, calibrated), designs);
+  if (!inStudy.ok) return inStudy;
+  const overheadMs = calibrated.launchOverheadMs ?? 0;
+  const withOverhead = inStudy.value.map((time) => time + overheadMs);
   return ok({
     version: 1,
     deviceId: device.id,
     deviceName: options.deviceName,
     fingerprint: options.fingerprint,
     backend: options.backend,
-    parameters: {
-      latencyCycles: found.latencyCycles!,
-      issueCycles: found.issueCycles!,
-      kneeSoftness: found.kneeSoftness!,
-      schedulers: pipeline.schedulers,
-      serialFraction: found.serialFraction ?? kernel.serialFraction,
-      cooperationCost: found.cooperationCost ?? kernel.cooperationCost,
-      setupIterationsPerUnit: found.setupIterationsPerUnit ?? computeSetupIterations(kernel),
-      divergentBranchCycles:
-        divergence?.cyclesPerDivergentBranch ?? deviceStack(device).costs?.cyclesPerDivergentBranch ?? null,
-      launchOverheadMs: identified.launchOverheadMs!.held ? null : found.launchOverheadMs!,
-    },
+    parameters: calibrated,
     identified: identified as Record<CalibrationParameter, ParameterIdentification>,
-    fit: calibrationFigures(fitted.value.predictedMs, measuredMs),
-    ...(launchOverheadMs > 0 && { fitInStudy: calibrationFigures(withoutOverhead, measuredMs) }),
+    fit: calibrationFigures(withOverhead, measuredMs),
+    ...(overheadMs > 0 && { fitInStudy: calibrationFigures(inStudy.value, measuredMs) }),
     heldOut,
     before: calibrationFigures(uncalibrated.value, measuredMs),
     sourceRunIds: options.sourceRunIds,
@@ -266,21 +272,31 @@ function onlyMeasured(
  */
 const setupStep = (plan: SweepPlan): number => 0.1 * moments(plan.law).mean + 0.2;
 
-function createForwardModel(plan: SweepPlan, device: GpuDevice, indices: readonly number[]): ForwardModel {
+/**
+ * The plan has no order of its units, because that takes several times as long.
+ * @param ofOrder times of the starting values with the order of the units; their ratios to those without it are kept
+ */
+function createForwardModel(
+  plan: SweepPlan,
+  device: GpuDevice,
+  indices: readonly number[],
+  ofOrder: Float64Array | null,
+): ForwardModel {
   const first = createPredictor(plan);
   const orderingMs = new Float64Array(indices.length);
   for (const [i, index] of indices.entries()) orderingMs[i] = computeBalancingTime(first, index);
   const { schedulers } = plannedPipeline(plan, device);
-  const exact = ({ latencyCycles, issueCycles, kneeSoftness, launchOverheadMs, ...fitted }: Values) => {
+  const kernelMs = ({ latencyCycles, issueCycles, kneeSoftness, launchOverheadMs: _, ...fitted }: Values) => {
     const { setupIterationsPerUnit, ...shared } = fitted;
     const pipeline = { [device.id]: { latencyCycles, issueCycles, kneeSoftness, schedulers } };
     const kernel = withSetupIterations({ ...plan.kernel, ...shared }, setupIterationsPerUnit);
     const predictor = createPredictor({ ...plan, kernel, pipeline }, first.caches);
-    return Float64Array.from(
-      indices,
-      (index, i) => predictChunk(predictor, index, 1).timeMs[0] - orderingMs[i] + launchOverheadMs,
-    );
+    return Float64Array.from(indices, (index, i) => predictChunk(predictor, index, 1).timeMs[0] - orderingMs[i]);
   };
+  const before = ofOrder && kernelMs(startingValues(plan, device));
+  const ratios = before && ofOrder.map((time, i) => time / before[i]);
+  const exact = (values: Values): Float64Array =>
+    kernelMs(values).map((time, i) => time * (ratios?.[i] ?? 1) + values.launchOverheadMs);
   // One of the values is the plan's own, which is kept if the designs do not determine the setup.
   const origin = computeSetupIterations(plan.kernel);
   const step = setupStep(plan);

@@ -310,7 +310,6 @@ it('an exported T4 file of another run gives only its run times, because its oth
 
 it('a CSV of measured times belongs to designs of the run for which it is imported, by number or by axes', async () => {
   const [first, second] = ofDevice(DEVICE, 2) as [Row, Row];
-  // As a spreadsheet writes it in many countries, with its own name for the column of designs.
   const lines = [first, first, second].map(({ designIndex }, at) => `${designIndex};${1500 + at},5`);
   const more = { runId: sweepId, deviceName: 'GeForce RTX 4090', parameters: { No: 'design' } };
   const imported = await importText('own.csv', `No;Time [us]\r\n${lines.join('\r\n')}\r\n`, more);
