@@ -222,8 +222,12 @@ it('residuals have a scale for any spread', () =>
 
 describe('table', () => {
   const { points } = measuredPoints(DETAIL, compare(DETAIL));
-  const rowsBy = (column: table.MeasuredColumn, descending = false, { cases } = DETAIL, its = points) =>
-    table.measuredRows(cases, its, { column, descending });
+  const rowsBy = (
+    column: table.MeasuredColumn,
+    descending = false,
+    its = points,
+    { cases }: Pick<measuring.MeasuringDetail, 'cases'> = DETAIL,
+  ) => table.measuredRows(cases, its, { column, descending });
 
   it('sorts by every column, with missing values last in both directions', () => {
     for (const column of table.MEASURED_COLUMNS)
@@ -238,7 +242,7 @@ describe('table', () => {
   });
 
   it('separates waiting cases from failed ones, and shows the fields that differ', () => {
-    const rows = rowsBy('predictedRank', false, detailOf([sampleCase(0), DETAIL.cases[17]]), []);
+    const rows = rowsBy('predictedRank', false, [], detailOf([sampleCase(0), DETAIL.cases[17]]));
     expect(rows.map(({ state }) => state)).toEqual(['waiting', 'failed']);
     const usual = ['threadsPerUnit', 'blockThreads', 'gridBlocks'];
     expect(table.varyingFields(DETAIL.cases)).toEqual([...usual, 'registerCap']);
