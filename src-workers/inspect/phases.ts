@@ -82,7 +82,7 @@ export function findPhases(
   }
   const own = listInstructions(graph, loop.own);
   const { unrolled } = described[chosen];
-  if (unrolled > 1) unit = without(unit, straightRest(graph, unit, own));
+  if (unrolled > 1) unit = without(unit, straightRest(graph, loop, unit, unrolled, sums));
   const tree = makeTree(code, [...listInstructions(graph, around.blocks)], unit);
   const serial = cooperates(code, own) ? null : waitsForBefore(graph, loop, sums, unrolled);
   const sharing = serial !== null || cooperates(code, own) ? 'split' : 'deal';
@@ -120,33 +120,83 @@ export function findPhases(
   };
 }
 
-/** Finds the remainder of an unrolled loop if it is no loop itself: code on the loop's lines that does its work. */
+/**
+ * Finds the remainder of an unrolled loop if it is no loop itself: groups of stretches of the unit that do the work of
+ * at least one iteration, and no other work. Work of the same kind is the same if it is on the same line or, without
+ * lines, in the same arrays.
+ */
 function straightRest(
-  { code, from, to, before, after }: Graph,
+  graph: Graph,
+  loop: Loop,
   unit: ReadonlySet<number>,
-  own: ReadonlySet<number>,
+  unrolled: number,
+  sums: Sums,
 ): ReadonlySet<number> {
-  const named = (at: number): string | null => {
-    const kind = describeWork(code[at]);
-    return kind === null || code[at].line === null ? null : `${code[at].line} ${kind}`;
+  const { code, from, after, before } = graph;
+  const workOf = (blocks: Iterable<number>): readonly string[] =>
+    [...listInstructions(graph, blocks)].flatMap((at) => {
+      const kind = describeWork(code[at]);
+      return kind === null ? [] : [`${kind} ${code[at].line ?? arraysOf(sums, at)}`];
+    });
+  const pass = Map.groupBy(workOf(loop.own), (name) => name);
+  const isIteration = (work: readonly string[]): boolean => {
+    const counted = Map.groupBy(work, (name) => name);
+    return [...pass].every(([name, { length }]) => (counted.get(name)?.length ?? 0) >= Math.ceil(length / unrolled));
   };
-  const inLoop = new Set([...own].map(named).filter((one) => one !== null));
+  const alike = new Map<number, { readonly blocks: readonly number[]; readonly work: readonly string[] }>();
+  for (const blocks of findStretches(graph, unit)) {
+    const work = workOf(blocks);
+    if (work.every((name) => pass.has(name))) alike.set(blocks[0], { blocks, work });
+  }
   const rest = new Set<number>();
+  // The last copy of an iteration comes first, so that each copy is a group of its own.
+  for (const { blocks, work } of [...alike.values()].reverse()) {
+    const group = new Set(blocks);
+    const found = [...work];
+    for (const block of group) {
+      if (group.size > loop.own.size) break;
+      for (const next of after[block]) {
+        const one = alike.get(next);
+        if (!one || group.has(next) || rest.has(next) || !before[next].every((other) => group.has(other))) continue;
+        for (const other of one.blocks) group.add(other);
+        found.push(...one.work);
+      }
+    }
+    if (found.length > 0 && isIteration(found)) for (const block of group) rest.add(block);
+  }
+  // On the lines of the loop, a part of an iteration is enough: a compiler may simplify the rest.
+  if (code[from[loop.head]].line !== null)
+    for (const { blocks, work } of alike.values()) if (work.length > 1) for (const block of blocks) rest.add(block);
+  return listInstructions(graph, rest);
+}
+
+/** Names the parameters of the kernel that an address adds to an offset: the arrays. */
+function arraysOf(sums: Sums, at: number): string {
+  const address = sums.address(at);
+  const terms = address ? [...sums.before(address).terms] : [];
+  return terms
+    .flatMap(([name, times]) => (times === 1 && /^(\[|c\[)/.test(name) ? [name] : []))
+    .sort()
+    .join();
+}
+
+/** Finds the longest sequences of blocks that are always executed together, in the order of their first blocks. */
+function findStretches({ from, after, before }: Graph, counted: ReadonlySet<number>): readonly (readonly number[])[] {
   const seen = new Set<number>();
+  const found: number[][] = [];
   for (const start of after.keys()) {
-    if (seen.has(start) || !unit.has(from[start])) continue;
-    const stretch: number[] = [];
+    if (seen.has(start) || !counted.has(from[start])) continue;
+    const blocks: number[] = [];
     for (let block = start; ;) {
       seen.add(block);
-      for (let at = from[block]; at < to[block]; at++) stretch.push(at);
+      blocks.push(block);
       const [next] = after[block];
-      if (after[block].length !== 1 || before[next].length !== 1 || seen.has(next) || !unit.has(from[next])) break;
+      if (after[block].length !== 1 || before[next].length !== 1 || seen.has(next) || !counted.has(from[next])) break;
       block = next;
     }
-    const work = stretch.filter((at) => describeWork(code[at]) !== null);
-    if (work.length > 1 && work.every((at) => inLoop.has(named(at) ?? ''))) for (const at of stretch) rest.add(at);
+    found.push(blocks);
   }
-  return rest;
+  return found;
 }
 
 /**

@@ -188,10 +188,15 @@ describe('loops that compilers unrolled or left as they were', () => {
     }
   });
 
-  it('have their iterations counted if the body has branches', () => {
-    const walk = stepOf(read(dataText('inspect/branches.ptx'), 'walk'));
-    // Two branches lead back to the head of the loop, each with its own addition to the number of steps.
-    expect([walk.unrolled, walk.instructionsPerIteration]).toEqual([4, 64 / 4]);
+  it('have the counts made by hand if the body has branches, with and without lines', () => {
+    const ptx = dataText('inspect/branches.ptx');
+    for (const text of [ptx, ptx.replaceAll(/^\t\.loc.*\n/gm, '')]) {
+      const [walk, level] = ['walk', 'level'].map((entry) => read(text, entry));
+      // Two branches lead back to the head of the loop, each with its own addition to the number of steps.
+      expect([stepOf(walk).unrolled, stepOf(walk).instructionsPerIteration]).toEqual([4, 64 / 4]);
+      // The remainder, three copies of an iteration outside any loop, belongs to the unrolled loop.
+      expect([stepOf(level).unrolled, found(level.phases.unit)]).toEqual([4, [9 + 5 + 4 + 2 + 3, 0, 2, 12]]);
+    }
   });
 
   it('follows an index of 64 bits that each pass converts from 32 bits', () => {
