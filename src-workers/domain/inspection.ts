@@ -1,5 +1,12 @@
 import type { KernelProfile, MemoryAccess, Phase, Sharing } from './kernel.ts';
-import { accessesText, KERNEL_INPUTS, type KernelField } from './provenance.ts';
+import {
+  accessesText,
+  isAssumed,
+  KERNEL_INPUTS,
+  kernelOrigin,
+  type KernelChange,
+  type KernelField,
+} from './provenance.ts';
 
 /**
  * Where an instruction executes. `integer`: 32-bit integer and logic, moves and integer conversions; `special`:
@@ -198,13 +205,14 @@ export function listUnknown(fields: InspectedFields): string[] {
 
 /**
  * Returns the accesses that code shows, with what code cannot show and an earlier list has: the size of an array and
- * the part of its reads that need a sector each. Arrays are the same if their order, pattern and element are.
+ * the part of its reads that need a sector each. Arrays are the same if their order, pattern and element are. The list of
+ * an example is of another kernel.
  */
 export function withKnownSizes(
   accesses: readonly MemoryAccess[],
-  known: readonly MemoryAccess[] = [],
+  kernel: Pick<KernelChange, 'accesses' | 'origins'>,
 ): readonly MemoryAccess[] {
-  const left = [...known];
+  const left = isAssumed(kernelOrigin(kernel, 'accesses')) ? [] : [...(kernel.accesses ?? [])];
   return accesses.map((access) => {
     const at = left.findIndex(
       ({ pattern, elementBytes }) => pattern === access.pattern && elementBytes === access.elementBytes,
@@ -222,7 +230,7 @@ export function withInspected<
 >(kernel: Kernel, fields: InspectedFields): Kernel {
   const found = {
     ...fields,
-    ...(fields.accesses && { accesses: withKnownSizes(fields.accesses, kernel.accesses), bytesPerIteration: 0 }),
+    ...(fields.accesses && { accesses: withKnownSizes(fields.accesses, kernel), bytesPerIteration: 0 }),
     ...(fields.sharing === 'deal' && { serialFraction: 0, cooperationCost: 0 }),
     ...(fields.serialFraction === 1 && { cooperationCost: 0 }),
     ...((fields.unit ?? fields.refill) && { flattenedCost: 0 }),

@@ -52,8 +52,9 @@ const REQUEST: measuring.MeasuringRequest = {
   warmUps: 3,
   cases: 40,
 };
-const detailOf = (cases: readonly measuring.MeasuredCase[]): measuring.MeasuringDetail => ({ ...DETAIL, cases });
-const DETAIL = { runId: 12, request: REQUEST, device: DEVICE, cases: sampleCases(), warnings: [] };
+const RUN = { runId: 12, request: REQUEST, device: DEVICE, warnings: [] };
+const detailOf = (cases: readonly measuring.MeasuredCase[]): measuring.MeasuringDetail => ({ ...RUN, cases });
+const DETAIL = detailOf(sampleCases());
 
 function compare({ runId, cases }: measuring.MeasuringDetail, factor = 1): measuring.MeasuringComparison {
   const measured = cases.filter((each) => each.measured !== null);

@@ -78,7 +78,6 @@ describe('implementations in the editor', () => {
     expect(all.kernel).toMatchObject({ accesses: [array, gather], bytesPerIteration: 0 });
     expect(edit.ownReplaced(all.kernel, 'accesses')).toEqual(['accesses']);
     expect(edit.ownReplaced(all.kernel, 'bytesPerIteration')).toEqual(['accesses']);
-    expect(edit.ownReplaced(all.kernel, 'specialShare')).toEqual([]);
     expect(kernelAt(all, 1).accesses).toEqual([array, gather]);
     const one = edit.withAccesses(edit.withGiven(two, 'bytesPerIteration', 20, 1), [gather], 1);
     expect(one.kernel).toEqual(study.kernel);
