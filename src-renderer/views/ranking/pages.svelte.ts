@@ -149,6 +149,8 @@ export class RankPages {
         detail,
       });
       if (mine !== this.#generation || !result.ok) return;
+      // Another list may have opened since, if its answer was already under way.
+      if (list !== this.#list) return this.refresh();
       if (result.value.order !== this.#order) return this.again();
       fresh.push([page, listedRows(result.value)]);
       summary = result.value;
