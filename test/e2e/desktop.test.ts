@@ -105,7 +105,7 @@ test('a second start hands its study to the first and ends', async ({ desktop: {
   const second = spawn(command.file, [...command.args, file], { env: command.env, stdio: 'ignore' });
   expect(await new Promise((resolve) => second.on('exit', resolve))).toBe(0);
   const opened = () => page.evaluate(() => (window as unknown as Opening).opened);
-  await expect.poll(opened).toEqual({ fileName: 'second.json', text: '{"lockstep":1}' });
+  await expect.poll(opened).toEqual({ fileName: 'second.json', folder, text: '{"lockstep":1}' });
 });
 
 test('an engine that dies is started again, and the page is told', async ({ desktop: { app, window: page } }) => {
