@@ -17,9 +17,9 @@ export interface CoarseFirstCalls<In, Out> {
 /**
  * Follows an input that may change with every frame. While it changes, one glance (see `Look`) at a time runs, for the
  * newest input. If the input did not change meanwhile, a coarse answer follows, which is better and has the thumbnails.
- * At rest, exact answers follow: first for the designs that could be the fastest, then for all. They may take minutes, so
- * they let the coarse answer arrive first. Answers for older inputs are dropped, except glances, which keep the picture
- * moving. A call may cancel an earlier call, which fails.
+ * At rest, exact answers follow: first for the designs that could be the fastest, then for all. They may take minutes,
+ * so they let the coarse answer arrive first. Answers for older inputs are dropped, except glances, which keep the
+ * picture moving. A call may cancel an earlier call, which fails.
  */
 export class CoarseFirst<In, Out> {
   readonly #calls: CoarseFirstCalls<In, Out>;

@@ -56,7 +56,9 @@ export class Notices {
   }
 }
 
-/** Browsers other than Chromium allow the clipboard only for seconds after a click, so they get a promise of the text. */
+/**
+ * Browsers other than Chromium allow the clipboard only for seconds after a click, so they get a promise of the text.
+ */
 async function wasCopied(text: string | Promise<string | null>): Promise<boolean> {
   try {
     if (typeof text === 'string') await navigator.clipboard.writeText(text);

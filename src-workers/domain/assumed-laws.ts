@@ -12,7 +12,9 @@ export interface AssumedLaw {
 
 export const ASSUMED_LAWS: Readonly<Record<string, AssumedLaw>> = data.laws as Readonly<Record<string, AssumedLaw>>;
 
-/** Returns the middle of a law, which predictions take for an input without a value. Laws have an odd number of values. */
+/**
+ * Returns the middle of a law, which predictions take for an input without a value. Laws have an odd number of values.
+ */
 export function middleOfLaw(law: readonly number[]): number {
   return law[(law.length - 1) / 2];
 }

@@ -205,8 +205,8 @@ export function listUnknown(fields: InspectedFields): string[] {
 
 /**
  * Returns the accesses that code shows, with what code cannot show and an earlier list has: the size of an array and
- * the part of its reads that need a sector each. Arrays are the same if their order, pattern and element are. The list of
- * an example is of another kernel.
+ * the part of its reads that need a sector each. Arrays are the same if their order, pattern and element are. The list
+ * of an example is of another kernel.
  */
 export function withKnownSizes(
   accesses: readonly MemoryAccess[],

@@ -37,7 +37,9 @@ export interface Phase {
   readonly dependentExchanges?: number | undefined;
   /** Loads from device memory on the longest chain. If units are fetched, the addition to the counter counts as one. */
   readonly dependentLoads?: number | undefined;
-  /** Device-memory traffic, bytes: per thread (prologue), unit (unit, refill), step (combine, search) or share (carry). */
+  /**
+   * Device-memory traffic, bytes: per thread (prologue), unit (unit, refill), step (combine, search) or share (carry).
+   */
   readonly bytes?: number | undefined;
 }
 

@@ -101,7 +101,8 @@ export const KERNEL_INPUTS: Readonly<Record<KernelNumber, KernelInput>> = {
   refill: { label: 'Change of unit', unit: 'instructions', ...ofLaw('refill') },
   search: { label: 'Search step', unit: 'instructions', ...ofLaw('search') },
   carry: { label: 'Carry of a cut unit', unit: 'instructions', ...ofLaw('carry') },
-  // The law gives a fraction of the instructions of an iteration, so a kernel with other instructions has another value.
+  // The law gives a fraction of the instructions of an iteration, so a kernel with other instructions has another
+  // value.
   chainInstructions: {
     label: 'Longest chain',
     unit: 'instructions',
@@ -440,9 +441,9 @@ function kernelFields(
 }
 
 /**
- * Instructions of the phases that a kernel must have, if it does not state them. Studies state them: they get the middles
- * of their laws before they are predicted (`advise/assumed.ts`). Runs of earlier versions and kernels of the evidence do
- * not.
+ * Instructions of the phases that a kernel must have, if it does not state them. Studies state them: they get the
+ * middles of their laws before they are predicted (`advise/assumed.ts`). Runs of earlier versions and kernels of the
+ * evidence do not.
  */
 const UNSTATED_INSTRUCTIONS = { combine: 3, search: 7, carry: 15 } as const;
 

@@ -63,9 +63,9 @@ const separatorOf = (head: string): string => {
 const withPoint = (number: string): string => number.replace(/^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$/, '$1.$2');
 
 /**
- * Reads CSV (also `;` and tab, then also with decimal commas) with a header, one row per launch. Several rows of a design are its repeats. Rows
- * without a time are dropped and counted. In an exported ranking `time_ms` is the prediction, so the measured time must
- * be in a column such as `measured_ms`. Failures name line and column.
+ * Reads CSV (also `;` and tab, then also with decimal commas) with a header, one row per launch. Several rows of a
+ * design are its repeats. Rows without a time are dropped and counted. In an exported ranking `time_ms` is the
+ * prediction, so the measured time must be in a column such as `measured_ms`. Failures name line and column.
  */
 export function parseMeasuredTimes(source: ByteSource, label: string, kernel: string): Promise<Result<MeasuredTimes>> {
   return caught<MeasuredTimes>(async () => {

@@ -174,7 +174,9 @@ async function fullDisk(report: Report, folder: string, expected: Swept): Promis
   }
 }
 
-/** Opens a file, and a file in a folder, that a user without privileges may only read: to write in it, and to read it. */
+/**
+ * Opens a file, and a file in a folder, that a user without privileges may only read: to write in it, and to read it.
+ */
 function readOnly(report: Report, folder: string): void {
   if (process.platform === 'win32') return report.figure('read-only', 'skipped: Windows has other rights');
   const root = process.getuid?.() === 0;

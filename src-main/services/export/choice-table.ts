@@ -51,7 +51,9 @@ export interface ChoiceTable extends Choices {
   readonly of: number;
   readonly isThinned: boolean;
   readonly heldOut: HeldOut;
-  /** For the study's own lengths: predicted time of the choice over that of the given design; NaN if it was left out. */
+  /**
+   * For the study's own lengths: predicted time of the choice over that of the given design; NaN if it was left out.
+   */
   readonly ofOwnLengths: number;
 }
 

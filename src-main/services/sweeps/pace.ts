@@ -28,8 +28,9 @@ export function withSweep(known: readonly FinishedSweep[], finished: FinishedSwe
 }
 
 /**
- * Returns the designs per ms of a sweep, by the largest run of its kind, because its start matters least. Of equal runs,
- * the last counts. A design whose units are taken in their order can take hundreds of times as long as one with a law.
+ * Returns the designs per ms of a sweep, by the largest run of its kind, because its start matters least. Of equal
+ * runs, the last counts. A design whose units are taken in their order can take hundreds of times as long as one with a
+ * law.
  */
 export function designsPerMs(known: readonly FinishedSweep[], orderedUnits: number | null): number {
   const work = (run: FinishedSweep): number => run.designs * (run.orderedUnits ?? 1);

@@ -74,7 +74,9 @@ async function addDevice(app: App, device: Readonly<Record<string, unknown>>, fi
   else app.refuse({ title: `${fileName} was not added`, failure: saved.error });
 }
 
-/** Imports a study, with the files of its lengths and its devices if these are among the files, or else the first file. */
+/**
+ * Imports a study, with the files of its lengths and its devices if these are among the files, or else the first file.
+ */
 export async function takeFiles(app: App, files: readonly File[]): Promise<void> {
   let study: StudyFile | null = null;
   const others: File[] = [];

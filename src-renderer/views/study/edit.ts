@@ -34,7 +34,9 @@ export type KernelPlace = number | null;
 export function kernelAt(study: Study, at: KernelPlace): Study['kernel'] {
   return at === null ? study.kernel : implementationKernel(study.kernel, study.implementations![at]);
 }
-/** Returns the kernel with the values that a prediction for a GPU without measured cycles assumes for unstated inputs. */
+/**
+ * Returns the kernel with the values that a prediction for a GPU without measured cycles assumes for unstated inputs.
+ */
 export function predictedKernelAt(study: Study, at: KernelPlace): Study['kernel'] {
   return kernelAt(atMiddle(study, [{ id: '', kind: 'gpu' }]), at);
 }

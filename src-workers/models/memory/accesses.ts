@@ -80,8 +80,8 @@ const CACHE_BANDWIDTH_RATIO = 2.3;
 
 /**
  * Fraction of gathers that each need a sector if no cache holds the array, for arrays of known size. Assumed: fits to
- * the SpMV times of `db/evidence` have a median of 0.1, and random places need 1. On these times, 0.2 has smaller median
- * errors than 0.1, and nearly the same choices.
+ * the SpMV times of `db/evidence` have a median of 0.1, and random places need 1. On these times, 0.2 has smaller
+ * median errors than 0.1, and nearly the same choices.
  */
 export const SIZED_MISS_FRACTION = 0.2;
 /** The assumed fraction for arrays of unknown size, which a cache may hold. */
