@@ -1,3 +1,6 @@
+/** Entries that are due at the same instant take turns: each turn they had counts as this fraction of their time. */
+export const TURN = 1e-9;
+
 /** Small integers i, ordered by `key[i]`, then by i. Of the queue's keys, only the first may grow, before `settle`. */
 export interface IndexedQueue {
   push(index: number): void;

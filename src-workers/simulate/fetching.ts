@@ -1,7 +1,7 @@
 import type { LengthLaw } from '../domain/workload.ts';
 import { recordActive, type DeviceRun, type Launch, type Timeline } from './device.ts';
 import type { CompactNumbers } from '../numeric/compact.ts';
-import { indexedQueue } from '../numeric/queue.ts';
+import { indexedQueue, TURN } from '../numeric/queue.ts';
 import { createHeaps } from './heaps.ts';
 import { indexSampler } from './samplers.ts';
 
@@ -72,7 +72,10 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork): Device
   const blockGroups = new Int32Array(M * R);
   const slotBlock = new Int32Array(M * R);
   const ended = new Int32Array(n);
-  const queue = indexedQueue(nextEnd);
+  // Multiprocessors whose groups fetch at the same instant take turns: `taken` counts their steps since it began.
+  const turns = new Float64Array(M);
+  const taken = new Int32Array(M);
+  const queue = indexedQueue(turns);
 
   // The state of a run: remaining units of the queue, started blocks, the latest end of a group, and the current t(w).
   let left = 0;
@@ -91,14 +94,14 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork): Device
       rate = cyclesPerIteration;
       for (let s = 0; s < M; s++) time[s] += lastCycles;
     }
-    const taken = units - left;
+    const first = units - left;
     for (let s = 0; s < M; s++) {
       plan(s);
       if (activeGroups[s] > 0) queue.push(s);
     }
     while (queue.size() > 0) {
       const done = units - left;
-      if (given === null && left > FAR_UNITS * taken && done >= KNOWN_UNITS * taken) {
+      if (given === null && left > FAR_UNITS * first && done >= KNOWN_UNITS * first) {
         // Units are draws, so it does not matter which multiprocessor fetches first. Each runs ahead alone.
         const now = nextEnd[queue.first()];
         const horizon = now * (1 + (AHEAD_SHARE * left) / done);
@@ -160,6 +163,8 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork): Device
 
   function plan(s: number): void {
     nextEnd[s] = activeGroups[s] === 0 ? Infinity : time[s] + (groups.firstKey(s) - virtual[s]) * rate[activeGroups[s]];
+    taken[s] = nextEnd[s] > time[s] ? 0 : taken[s] + 1;
+    turns[s] = nextEnd[s] * (1 + TURN * taken[s]);
   }
 
   /** Switches to the rate without fetching, because the queue is empty at the current time of multiprocessor `at`. */
@@ -218,7 +223,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork): Device
       return lastDispatchCycles;
     },
     run(random, events) {
-      for (const list of [virtual, activeGroups, lanes.sizes, blockGroups, laneHeld]) list.fill(0);
+      for (const list of [virtual, activeGroups, lanes.sizes, blockGroups, laneHeld, taken]) list.fill(0);
       time.fill(startCycles);
       queue.clear();
       lengthOf = (unit) => (given === null ? support[draw(random)] : given[unit % given.length]);

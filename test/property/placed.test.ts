@@ -85,6 +85,15 @@ describe('launches of known blocks', () => {
   });
 });
 
+function simulateDepths(depths: Float64Array, launched: Parameters<typeof prepareDevice>[0]): number {
+  const run = prepareDevice(launched, () => {
+    let block = 0;
+    const { groupsPerBlock: W } = launched;
+    return (out) => out.set(depths.subarray(block * W, ++block * W));
+  });
+  return run.run(seededRandom(0));
+}
+
 /** Generates lengths like those of an image: runs of long groups among short ones, and a few far longer groups. */
 const launch = fc
   .record({
@@ -124,17 +133,24 @@ describe('a launch in a given order', () => {
     );
   });
 
+  it('gives blocks in turn to multiprocessors that are free at the same instant, as in the simulation', () => {
+    const [W, R, M] = [2, 8, 16];
+    // All short blocks end together, and as many long ones follow as have room on one multiprocessor.
+    const gridBlocks = R * M + R;
+    const depths = new Float64Array(gridBlocks * W).fill(10, 0, R * M * W).fill(1000, R * M * W);
+    const launched = { groupsPerBlock: W, residentBlocks: R, multiprocessors: M, gridBlocks };
+    const cyclesPerIteration = kneeRate(600, 400, 4, 4, R * W);
+    const simulated = simulateDepths(depths, { ...launched, cyclesPerIteration });
+    const predicted = computeInOrderCycles(listBlocks(depths.slice(), W), gridBlocks, R, M, cyclesPerIteration);
+    expect(predicted).toBeNear(simulated, 0.03);
+  });
+
   it('takes the same time as in the event simulation', () => {
     const differences: number[] = [];
     fc.assert(
       fc.property(launch, ({ depths, ...launched }) => {
         const { groupsPerBlock: W, gridBlocks, residentBlocks, multiprocessors, cyclesPerIteration } = launched;
-        let block = 0;
-        const run = prepareDevice(launched, () => {
-          block = 0;
-          return (out) => out.set(depths.subarray(block * W, ++block * W));
-        });
-        const simulated = run.run(seededRandom(0));
+        const simulated = simulateDepths(depths, launched);
         const blocks = listBlocks(depths.slice(), W);
         const predicted = computeInOrderCycles(blocks, gridBlocks, residentBlocks, multiprocessors, cyclesPerIteration);
         differences.push(Math.abs(predicted / simulated - 1));

@@ -1,5 +1,5 @@
 import { findLargest } from '../../numeric/compact.ts';
-import { indexedQueue } from '../../numeric/queue.ts';
+import { indexedQueue, TURN } from '../../numeric/queue.ts';
 import { createScratch } from '../../numeric/scratch.ts';
 import {
   countCompeting,
@@ -51,10 +51,12 @@ export function computeInOrderCycles(
   const binCycles = cyclesPerIteration.map((cycles) => cycles / perIteration);
   const { count: q } = schedulers;
   const cap = findMostCompeting(residentBlocks * W, schedulers, cyclesPerIteration);
-  const state = getState(M * (q * (LIFE_BINS + 2) + 2) + 3 * slots);
+  const state = getState(M * (q * (LIFE_BINS + 2) + 4) + 3 * slots);
   let cut = 0;
   const take = (length: number): Float64Array => state.subarray(cut, (cut += length));
   const time = take(M);
+  const turns = take(M);
+  const taken = take(M);
   const clocks = take(M * q);
   const now = take(M);
   const active = take(M * q);
@@ -119,10 +121,12 @@ export function computeInOrderCycles(
     firstFree[m] = first;
   };
 
-  const queue = indexedQueue(time);
+  // Multiprocessors that are free at the same instant take blocks in turn: `taken` counts those since it began.
+  const queue = indexedQueue(turns);
   for (let slot = 0; slot < slots; slot++) start(slot, slot, slot % M);
   for (let m = 0; m < M; m++) {
     advance(m);
+    turns[m] = time[m];
     queue.push(m);
   }
   let lastDispatch = 0;
@@ -131,6 +135,8 @@ export function computeInOrderCycles(
     lastDispatch = time[m];
     start(firstFree[m], block, m);
     advance(m);
+    taken[m] = time[m] > lastDispatch ? 0 : taken[m] + 1;
+    turns[m] = time[m] * (1 + TURN * taken[m]);
     queue.settle();
   }
   for (let slot = 0; slot < slots; slot++) elapsed[slot] = (now[slot % M] - starts[slot]) / perIteration;
