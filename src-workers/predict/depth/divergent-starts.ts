@@ -178,7 +178,8 @@ export function computeFetchedStarts(law: LengthLaw, sizes: readonly number[]): 
     const high = firstIndex(1, size - 1, (t) => taken[t] >= rounds);
     // Beyond the last point, each round adds as much as a round in the second half of the points.
     const low = taken[high] < rounds ? size >> 1 : high - 1;
-    const part = (rounds - taken[low]) / (taken[high] - taken[low]);
+    // A lane takes its second unit only after the shortest length, so at one round the starts do not grow yet.
+    const part = taken[high] > taken[low] ? (rounds - taken[low]) / (taken[high] - taken[low]) : 0;
     return {
       starts: starts.map((sums) => sums[low] + part * (sums[high] - sums[low])),
       iterations: step * (low + part * (high - low)),

@@ -146,6 +146,10 @@ describe('group depths compared with simulated launches', () => {
         });
       }
     }
+    expect(computeFetchedStarts(categorical({ 4: 0.98, 1000: 0.02 }), sizes)(1)).toEqual({
+      starts: [1, 1, 1],
+      iterations: 0,
+    });
     const expected = { starts: [7.5, 7.5, 7.5], iterations: 130 };
     expect(computeFetchedStarts(constant(20), sizes)(7.5)).toEqual(expected);
   });
