@@ -55,14 +55,14 @@ export interface CalibrationOptions {
   readonly software?: boolean;
 }
 
-/** CUDA and HIP launch a kernel in 2 to 10 µs. A larger constant is time of the kernel, which a study would lose. */
+/** Limit of the fitted overhead: CUDA and HIP launch a kernel in 2 to 10 µs, so any more is time of the kernel. */
 const MAX_LAUNCH_OVERHEAD_MS = 0.02;
 
 const FOLDS = 5;
 
 /** Minimum fraction of the spread of measured times that a calibration must explain; otherwise it is rejected. */
 const MIN_EXPLAINED = 0.1;
-/** The explained fraction is checked only if the measured times differ this much: mean |ln(time / median)|. */
+/** The explained fraction is checked only if the mean |ln(time / median)| of the measured times reaches this. */
 const SPREAD = 0.05;
 
 /**
@@ -157,7 +157,7 @@ export function calibrateFromDesigns(
   });
 }
 
-/** The plan is for one device, because σ, κ and setup change the kernel. The launch overhead is not in a plan. */
+/** Returns the plan with fitted parameters, for this device alone, because σ, κ and setup change the kernel. */
 export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: CalibratedParameters): SweepPlan {
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = parameters;
   return {
@@ -175,7 +175,7 @@ export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: Ca
   };
 }
 
-/** Returns times, ms, with the launch overhead, without ordering units. Fails with `conflict` on an invalid design. */
+/** Returns times, ms, with launch overhead but no ordering of units. Fails with `conflict` on an invalid design. */
 export function predictMeasured(
   plan: SweepPlan,
   designIndices: readonly number[],
@@ -195,7 +195,7 @@ type FittedParameter = Exclude<CalibrationParameter, 'schedulers' | 'divergentBr
 type Values = Readonly<Record<FittedParameter, number>>;
 interface ForwardModel {
   readonly exact: (values: Values) => Float64Array;
-  /** Interpolates between values of `setupIterationsPerUnit`: a descent tries hundreds, and depth laws take long. */
+  /** Interpolates over `setupIterationsPerUnit`, since a fit tries hundreds of values, and depth laws take long. */
   readonly quick: (values: Values) => Float64Array;
 }
 
@@ -267,14 +267,14 @@ function onlyMeasured(
 }
 
 /**
- * Distance of the values of `setupIterationsPerUnit` for which times are computed. Between, they are interpolated.
- * Laws of near values may have different grids, which changes a time by 0.3 %, so the distance is wide.
+ * Times are computed for values of `setupIterationsPerUnit` at this distance, and interpolated in between. The distance
+ * is wide, because laws of near values may have different grids, which changes a time by 0.3 %.
  */
 const setupStep = (plan: SweepPlan): number => 0.1 * moments(plan.law).mean + 0.2;
 
 /**
- * The plan has no order of its units, because that takes several times as long.
- * @param ofOrder times of the starting values with the order of the units; their ratios to those without it are kept
+ * Returns predictors of measured times. Their units have no order, because an order takes several times as long.
+ * @param ofOrder starting times with the order; all times are scaled by their ratios to starting times without order
  */
 function createForwardModel(
   plan: SweepPlan,
@@ -297,7 +297,7 @@ function createForwardModel(
   const ratios = before && ofOrder.map((time, i) => time / before[i]);
   const exact = (values: Values): Float64Array =>
     kernelMs(values).map((time, i) => time * (ratios?.[i] ?? 1) + values.launchOverheadMs);
-  // One of the values is the plan's own, which is kept if the designs do not determine the setup.
+  // The plan's own value is computed, not interpolated, since it stays if the designs do not determine the setup.
   const origin = computeSetupIterations(plan.kernel);
   const step = setupStep(plan);
   const quick = (values: Values) => {

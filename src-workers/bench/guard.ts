@@ -88,7 +88,7 @@ let idle: NodeJS.Timeout | undefined;
 let lastId = 0;
 const running = new Map<number, Running>();
 
-/** The program and all that it started are killed when it or this process ends. Returns a function that kills it. */
+/** Starts a program, which is killed with its processes when this process ends. Returns a function that kills it. */
 export function startGuarded(start: GuardedProgram, report: Running['report']): () => void {
   const id = ++lastId;
   const own = getGuard();

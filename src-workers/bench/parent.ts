@@ -5,7 +5,7 @@ export const PARENT_VARIABLE = 'LOCKSTEP_PARENT';
 
 const LOOK_MS = 500;
 
-/** A killed parent cannot end its programs, so each ends itself. Without the variable, a user started the program. */
+/** Ends this process soon after its parent ends, even if the parent was killed. Does nothing if a user started it. */
 export function endWithParent(): void {
   const parent = Number(process.env[PARENT_VARIABLE]);
   if (!(parent > 0)) return;

@@ -34,10 +34,10 @@ export interface UnitLoopShape {
   readonly loadRate: number;
   readonly streamed: number;
   readonly streamRate: number;
-  /** Machine instructions of the pass, and the integer and logic instructions among them. */
+  /** Machine instructions of a pass. `integerInstructions` of them are integer or logic instructions. */
   readonly instructions: number;
   readonly integerInstructions: number;
-  /** Steps that run once per unit, and in each of the log₂ u steps that combine the results of a unit. */
+  /** `unitSteps` run once per unit, `combineSteps` in each of the log₂ u steps that combine a unit's results. */
   readonly unitSteps: number;
   readonly combineSteps: number;
 }
@@ -110,7 +110,7 @@ function overhead(profile: UnitLoopProfile, u: number) {
 
 /** Integer instructions of a pass besides its steps: for one thread per unit, for split and for dealt iterations. */
 const OWN = { one: 4, split: 6, dealt: 8 } as const;
-/** Instructions that change to the next unit: here in the nested form, on the next line in the flattened form. */
+/** Instructions that change to the next unit, in the nested form and (`REFILL_INSTRUCTIONS`) in the flattened form. */
 const UNIT_INSTRUCTIONS = 38;
 const REFILL_INSTRUCTIONS = 26;
 /** Instructions of the nested form that find where a unit's loads start. */
@@ -221,7 +221,7 @@ export function standInKernel(kernel: KernelProfile, profile: UnitLoopProfile, u
     fp64Share: shape.doubles / instructions,
     specialShare: shape.specials / instructions,
     sharing: profile.sharing,
-    // The instructions are those of a pass of u threads, so nothing is divided by u again.
+    // A pass's instructions are already those of u threads, so σ = 1 keeps them from being divided by u again.
     serialFraction: 1,
     cooperationCost: 0,
     dependentLoadsPerIteration: loads,

@@ -60,8 +60,8 @@ export function contentionFromStream(cases: readonly MeasuredContentionCase[]): 
 }
 
 /**
- * For P cores, β is unchanged, and ρ is the highest measured bandwidth of up to P cores. The staircase uses the
- * measured curve, and both two-phase forms use K = ⌈ρ/β⌉. Cases on more cores than the curve has are ignored.
+ * Compares times with Langguth's models. β is the bandwidth of one core, ρ the highest of up to P cores, and K = ⌈ρ/β⌉
+ * for P cores. The staircase uses the whole curve. Cases on more cores than the curve has are ignored.
  */
 export function compareContention(
   { curve }: Pick<MeasuredBandwidths, 'curve'>,
@@ -86,7 +86,7 @@ export function compareContention(
 /** A thread with a core to itself runs for this fraction of the time: interrupts and the start take the rest. */
 const UNDISTURBED_FRACTION = 0.95;
 
-/** Returns the fraction of the time, 0…1, that a case's threads were on a core; `null` if it is high or unknown. */
+/** Returns the fraction of the time, 0…1, that a case's threads were on a core; `null` if undisturbed or unknown. */
 export function disturbedFraction(values: CaseResult['values']): number | null {
   const onCore = values.threadOnCoreFraction;
   if (!Array.isArray(onCore) || onCore.length === 0) return null;
@@ -104,7 +104,7 @@ export function disturbances(cases: readonly MeasuredContentionCase[]): readonly
 
 const VENDORS = ['Intel', 'AMD', 'Apple', 'Ampere', 'NVIDIA', 'Qualcomm', 'IBM'];
 
-/** Rounds to 0.01 GB/s. Fails with `bad-input` if some cores were not measured. */
+/** Returns the device, with bandwidths rounded to 0.01 GB/s. Fails with `bad-input` if some cores were not measured. */
 export function measuredCpu(device: MeasuringDevice, measured: MeasuredBandwidths): Result<CpuDevice> {
   const cores = measured.cores.at(-1)!;
   if (device.multiprocessors !== null && cores < device.multiprocessors)

@@ -133,7 +133,7 @@ async function measureCase(
     values: {
       cores: threads,
       loadBytes,
-      /** Times, ends and loads are for one copy. */
+      /** How often a launch did the work. Times, ends and loads are divided by this number. */
       copies,
       bandwidthGbS: times.map((timeNs) => bytes / timeNs),
       /** Ends of threads, ns from the common start: all threads of the first counted launch, then of the second, … */

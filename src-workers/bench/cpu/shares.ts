@@ -70,8 +70,8 @@ export interface DesignShares {
 }
 
 /**
- * Every core gets its share as in the prediction (`predict/cpu.ts`). The work is copied, also in part, until it fills
- * whole passes of `passBytes`. The triad moves the bytes, since the prediction's bandwidths were measured with it.
+ * Each core's share of a triad is proportional to its predicted load. The work is repeated, also in part, until it
+ * fills whole passes of `passBytes`. It is a triad, since predictions use bandwidths measured with one.
  */
 export function designShares(design: Design, loads: CpuLoads, machine: DesignMachine): Result<DesignShares> {
   const { gridBlocks: cores } = design;

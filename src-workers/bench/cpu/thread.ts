@@ -30,7 +30,7 @@ export type ThreadMessage =
     }
   | { readonly kind: 'checked'; readonly rank: number; readonly message: string };
 
-/** Enough spins for threads to leave together, and a small delay if there are more threads than cores. */
+/** Enough spins for threads to leave a barrier together; if threads outnumber cores, a small delay. */
 const START_SPINS = 20_000;
 const SCALE = 3;
 const CHECKED_ROWS = 32;
@@ -41,7 +41,7 @@ const tripleC = (i: number): number => 2 + (i % 509);
 const matrixAt = (k: number): number => Math.imul(k, 0x9e3779b1) >>> 28;
 const vectorAt = (j: number): number => 1 + (j % 7);
 
-/** Each thread fills its own share, so that the pages are near its core. The memory is freed when these threads end. */
+/** Runs one thread of a case. The thread fills its own share, so that the pages are near its core. */
 export async function runThread(task: ThreadTask, send: (message: ThreadMessage) => void): Promise<void> {
   const { rank, threads, shares, barrier, clock, onCore, launches } = task;
   const memory = await sharedMemory(task);

@@ -1,4 +1,4 @@
-/** TypeScript declares this interface only for pages. Source: https://www.w3.org/TR/wasm-js-api-2/. */
+/** TypeScript declares this interface only for browsers. Source: https://www.w3.org/TR/wasm-js-api-2/. */
 declare namespace WebAssembly {
   class Module {
     private readonly kind: 'module';

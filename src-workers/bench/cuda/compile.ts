@@ -13,7 +13,7 @@ import { runTool } from '../tool.ts';
 
 export interface CudaCompilation {
   readonly nvcc: string;
-  /** Compiles for AMD devices with thread groups of this many lanes. */
+  /** If set, hipcc compiles for AMD devices with thread groups of this many lanes. */
   readonly hip?: { readonly threadGroupWidth: number };
   readonly sources: string;
   readonly objects: readonly CudaObject[];

@@ -20,7 +20,7 @@ export interface PlacedFile {
 export interface CudaObject {
   readonly name: string;
   readonly source: string;
-  /** One word each. `COMPILE_FLAGS` are for all objects. */
+  /** Flags besides `COMPILE_FLAGS`, one word each. */
   readonly flags: readonly string[];
 }
 
@@ -42,7 +42,7 @@ export const LINK_FLAGS: readonly string[] = ['-ldl', '-lpthread'];
 /** Exit code of the program if a launch hung (`EXIT_HUNG` in `sources/host.cuh`). A new start measures the rest. */
 export const EXIT_HUNG = 75;
 
-/** Time and memory grow with the number of units and of different balancings. A failure names the case. */
+/** Returns a plan's files and objects. Time and memory grow with units and balancings. A failure names the case. */
 export async function cudaPlan(plan: BenchPlan, context: WorkloadContext): Promise<Result<CudaPlan>> {
   if (plan.backend !== 'cuda' && plan.backend !== 'hip')
     return badInput(`the plan is for ${plan.backend}, not for cuda or hip`);

@@ -91,7 +91,7 @@ export async function readContents({ manifest, file, units }: KernelTask): Promi
       if (contents?.ok === false) return fail(contents.error.code, `${named}: ${contents.error.message}.`);
       const found = contents === null ? null : contents.value.length / elementType(argument.type)!.bytes;
       if (found !== null && count.value !== null && found !== count.value)
-        return badInput(`${named}: ${path} has ${found} elements, and ${output ? `"count" is ${count.value}` : 'a struct is one'}.`); // prettier-ignore
+        return badInput(`${named}: ${path} has ${found} elements, and ${output ? `"count" is ${count.value}` : 'a struct has one'}.`); // prettier-ignore
       list.push(contents?.value ?? null);
     }
   }

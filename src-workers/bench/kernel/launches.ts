@@ -24,7 +24,7 @@ export interface UnitLaunch {
   readonly units: number;
 }
 
-/** At most this many starts of a host program measure a design. More take time, but let designs alternate more. */
+/** Maximum number of starts of a host program for a design. More take longer, but let designs alternate more often. */
 const STARTS = 3;
 
 export const launchesOfStart = ({ warmUps, repeats }: Pick<BenchPlan, 'warmUps' | 'repeats'>): number =>
@@ -131,7 +131,7 @@ export type ImplementedPart = Pick<Design, 'implementation' | 'threadsPerUnit' |
 export function findEntry({ name, entries }: KernelManifest, design: ImplementedPart): Result<KernelEntry> {
   const { implementation, threadsPerUnit, loop, balancing, blockThreads } = design;
   const anyOfKind = balancing.replace(/\(.*\)$/, '(*)');
-  /** The values that fit a property of the design, and those that an entry lists. An entry without a list fits all. */
+  /** Values that fit a property of the design, and those that an entry allows. An entry without a list allows all. */
   type Property = readonly [
     what: string,
     fitting: readonly (string | number)[],
@@ -162,7 +162,7 @@ export function findEntry({ name, entries }: KernelManifest, design: Implemented
 }
 
 export interface KernelContents {
-  /** Bytes of inputs, structs, and outputs before a launch. Null for numbers, zeros and files of the measurement. */
+  /** Contents of arguments before a launch. Null for numbers, zeros, and files that the measurement itself writes. */
   readonly initial: readonly (Uint8Array<ArrayBuffer> | null)[];
   readonly references: readonly (Uint8Array<ArrayBuffer> | null)[];
 }

@@ -15,7 +15,7 @@ export type Build = (values: Values, design: Design) => Promise<Result<string>>;
 
 const FILE = process.platform === 'win32' ? 'program.exe' : 'program';
 
-/** The build line names its compiler itself. */
+/** A user's build line names its compiler, so NVCC has no effect on it. */
 const REMEDY = 'name its nvcc in --build';
 
 /** Builds once for equal build lines. Resolves to the path of `{binary}`, or to an empty text if no line names it. */

@@ -104,7 +104,7 @@ export interface UnitTexts {
   readonly launches: string;
 }
 
-/** `binary` is added after the build. */
+/** Returns the values of a design's placeholders. `{binary}` is replaced after the build. */
 export function listValues(
   design: Design,
   designIndex: number | null,

@@ -245,7 +245,7 @@ function lateText({ launches, spentMs }: Measured, { caseTimeLimitMs, warmUps, r
   return `Stopped after ${seconds(spentMs)} (limit ${seconds(caseTimeLimitMs)}), ${launches} of ${warmUps + repeats} launches done.`;
 }
 
-/** If the program names no device, a design for a CPU ran on the CPU of this machine. */
+/** Returns the device that the program names. If it names none: the CPU for CPU designs, or else this machine. */
 function findDevice(
   { device, driver: said, multiprocessors }: Pick<ProgramOutput, 'device' | 'driver' | 'multiprocessors'>,
   designs: readonly Measured[],

@@ -38,8 +38,8 @@ const FIELDS = {
 } as const;
 
 /**
- * Skips lines that are not JSON objects. A later line replaces an earlier one, except that times are added to the list,
- * the largest `maxError` counts, and a result that was wrong once stays wrong. Fails with `bad-input`.
+ * Reads the JSON objects in a program's output, one per line. A later line replaces an earlier one, except that times
+ * are added to the list, the largest `maxError` counts, and a wrong result stays wrong. Fails with `bad-input`.
  */
 export function readOutput(stdout: string, stderr: string, timed = true): Result<ProgramOutput> {
   const timesNs: number[] = [];

@@ -24,7 +24,7 @@ export function softwareDriver(env: NodeJS.ProcessEnv): string | null {
   return SOFTWARE_DRIVERS.find((file) => existsSync(file)) ?? null;
 }
 
-/** Returns environment variables to find a software adapter; `null` if set, if there is none, or not on Linux. */
+/** Returns environment variables for a software adapter; `null` if one is set, no driver is found, or not on Linux. */
 export function softwareEnvironment(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> | null {
   if (process.platform !== 'linux' || env.VK_ICD_FILENAMES || env.VK_DRIVER_FILES) return null;
   const driver = softwareDriver(env);

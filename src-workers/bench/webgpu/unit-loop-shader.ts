@@ -22,7 +22,7 @@ function repeated(count: number, step: () => string): string {
   return `for (var k = 0u; k < ${rounds}u; k++) {\n${steps(UNROLLED_STEPS)}\n}\n${steps(count % UNROLLED_STEPS)}`;
 }
 
-/** State of the loads between passes. Nothing else holds registers, because WebGPU has no register cap. */
+/** State of the loads between passes. WebGPU has no register cap, so nothing else needs to occupy registers. */
 const LOAD_STATE = ['ring', 'stream', 'streamed', 'loadPhase', 'streamPhase']
   .map((name) => `var<private> ${name}: u32;`)
   .join('\n');
@@ -69,7 +69,7 @@ function ending({ profile, threadsPerUnit: u }: UnitLoopShader): string {
 /** Distance between two successive sectors of a lane in the stream, words. 32 lanes read sectors side by side. */
 const STREAM_WORDS = 32 * SECTOR_WORDS;
 
-/** Sets the place in the table where lanes of a sector start. `round` is an expression, the same in a whole group. */
+/** Writes where in the table a lane's loads start. `round` is an expression, the same in a whole group. */
 function writeBegin({ profile }: UnitLoopShader, round: string): string {
   if (profile.dependentLoadsPerIteration === 0) return '';
   return `loadPhase = 0u;\nring = (mix(${round} + thread / ${lanesPerSector(profile)}u) * ${SECTOR_WORDS}u) & ${profile.tableWords - 1}u;`;

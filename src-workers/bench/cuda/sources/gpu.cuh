@@ -128,7 +128,7 @@ __device__ __forceinline__ uint32_t multiplyAdd(uint32_t a, uint32_t b, uint32_t
 #endif
 }
 
-/// TABLE 0xe8 is the majority and 0x96 the parity, except on AMD devices.
+/// Returns the bitwise majority (TABLE 0xe8) or parity (0x96) of three words; on AMD devices, other functions of them.
 template <unsigned TABLE>
 __device__ __forceinline__ uint32_t bitwise(uint32_t a, uint32_t b, uint32_t c) {
   static_assert(TABLE == 0xe8 || TABLE == 0x96);
@@ -138,7 +138,7 @@ __device__ __forceinline__ uint32_t bitwise(uint32_t a, uint32_t b, uint32_t c) 
   return result;
 #else
 #ifdef LOCKSTEP_HIP
-  // AMD devices have one instruction each for these two functions of three words.
+  // AMD devices have one instruction for each of these two functions.
   return opaque(TABLE == 0xe8 ? (a & b) | c : a | b | c);
 #else
   return TABLE == 0xe8 ? (a & b) | (a & c) | (b & c) : a ^ b ^ c;

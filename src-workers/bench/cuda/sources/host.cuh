@@ -331,8 +331,8 @@ void divideMemory(Kernel* kernel, Carveout carveout) {
 #endif
 }
 
-/// Returns the dynamic shared memory with which at most `resident` blocks fit on a multiprocessor, as many as with the
-/// registers of the real kernel. Returns 0 if no more blocks fit anyway, or if `resident` is 0.
+/// Returns the dynamic shared memory that limits a multiprocessor to `resident` blocks, as the registers of the real
+/// kernel do. Returns 0 if no more blocks fit anyway, or if `resident` is 0.
 template <class Kernel>
 size_t reserveShared(Kernel* kernel, unsigned block, unsigned resident) {
   constexpr size_t STEP = 256;
@@ -344,7 +344,7 @@ size_t reserveShared(Kernel* kernel, unsigned block, unsigned resident) {
   };
   divideMemory(kernel, Carveout::driver);
   if (resident == 0 || fitting(0) <= resident) return 0;
-  // With another division, fewer than `resident` blocks might fit.
+  // With less shared memory, fewer than `resident` blocks might fit.
   divideMemory(kernel, Carveout::mostShared);
   int device = 0;
   int limit = 0;
@@ -409,7 +409,7 @@ class Stopwatch {
   }
 
  private:
-  /// This lasts at least a tenth of a millisecond at any clock; submitting takes a few hundredths.
+  /// So many cycles last at least a tenth of a millisecond at any clock; submitting takes a few hundredths.
   static constexpr long long HAND_OVER_CYCLES = 1 << 18;
   cudaEvent_t start_ = nullptr;
   cudaEvent_t stop_ = nullptr;

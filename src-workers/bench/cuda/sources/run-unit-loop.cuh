@@ -139,7 +139,7 @@ inline void runUnitLoop(Case& run) {
   const size_t sharedBytes =
       reserveShared(kernel, filledBlock, static_cast<unsigned>(settings.whole("resident", 0, UINT32_MAX)));
   const int registers = run.compiled(kernel, filledBlock, true, sharedBytes).numRegs;
-  // The assembler raises a register cap that is too low for it.
+  // The assembler exceeds a register cap that is too low for it.
   if (cap > 0 && registers > static_cast<int>(cap))
     throw CaseFailure{"the compiler could not keep to " + std::to_string(cap) + " registers per thread; it used " +
                       std::to_string(registers)};

@@ -124,7 +124,7 @@ struct Held {
   }
 
   __device__ __forceinline__ uint32_t nextOfStream(uint32_t x, bool active, const UnitLoopArguments& call) {
-    // A second `after` directly before a load would have no effect: the compiler sees through it. A sum waits for x.
+    // The sum makes x wait for the last load. The compiler would see through a second `after` before a load.
     x += streamed * call.neutral.zero;
     streamed = loaded(call.table + stream, active, streamed);
     stream = (stream + GROUP_WIDTH * SECTOR_WORDS) & call.tableMask;
