@@ -128,7 +128,7 @@ export function computeSums(
     if (found !== undefined) return found;
     grown.set(name, null);
     const own = writers.get(name)!.filter(inLoop);
-    // A pass takes one of the branches back. The register must have the same value at each.
+    // A pass takes one of the branches back, so the register must have the same value at all of them.
     const lasts = loop.tails.map((tail, place) => {
       const writer = own.findLast((at) => leading[place].has(block.get(at)!));
       return writer !== undefined && passes(block.get(writer)!, tail) ? writer : null;
@@ -314,7 +314,7 @@ function result({ text }: Instruction, value: (operand: string | undefined) => S
     case 'or':
       return joined(value(first), value(second));
     case 'HFMA2': {
-      // With RZ, it makes a small integer, written as the bits of two half-precision constants.
+      // HFMA2 with RZ makes a small integer, written as the bits of two half-precision constants.
       const [high, low] = operands.slice(-2).map(Number);
       return /RZ, *RZ\b/.test(text.replaceAll('-', '')) && high === 0 && low >= 0 && low < 2 ** -14
         ? constant(Math.round(low * 2 ** 24))

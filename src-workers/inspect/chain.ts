@@ -34,7 +34,7 @@ const BRANCH = 3 / 2;
 /** After this many passes, a loop is assumed to be periodic. The time of as many further passes is averaged. */
 const PASSES = 4;
 
-/** Results of loads and exchanges are available at once here, since `memoryChain` counts their latencies. */
+/** Returns a region's time in arithmetic latencies. Loads and exchanges take `ISSUE`; `memoryChain` counts the rest. */
 function issueTime({ code, from, to }: Graph, { blocks, counts }: Region, repeats: boolean): number {
   const ready = new Map<string, number>();
   let clock = 0;

@@ -157,9 +157,7 @@ function naturalLoop({ before }: Graph, head: number, tails: readonly number[]):
 }
 const NONE: ReadonlySet<number> = new Set();
 
-/**
- * With more backward branches, a head counts as the head of a single loop, and all blocks as leading to all of them.
- */
+/** With more backward branches, a head counts as the head of one loop, and every block as leading to each branch. */
 const MAX_TAILS = 8;
 
 /**

@@ -53,7 +53,7 @@ export function inspectKernel(label: string, texts: KernelTexts, asked: Asked): 
   if (!profile.ok) return fail(profile.error.code, `${label}: ${profile.error.message}`);
 
   const known = [
-    // The names are in the order of the source, if one of the texts keeps this order.
+    // The kernels are in the order of the source, if one of the texts keeps this order.
     ...[...ptx, ...sass, ...cubin.value, ...profile.value].map(({ entry, arch }) => ({ entry, arch })),
     ...usages.map(({ kernel, architecture }) => ({ entry: kernel, arch: architecture })),
   ];

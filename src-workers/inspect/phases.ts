@@ -121,8 +121,8 @@ export function findPhases(
 }
 
 /**
- * Finds the remainder of an unrolled loop if it is no loop itself: groups of stretches of the unit that do the work of
- * at least one iteration, and no other work. Work of the same kind is the same if it is on the same line or, without
+ * Finds the remainder of an unrolled loop if it is no loop itself: groups of blocks of the unit that do the work of at
+ * least one iteration, and no other work. Work of the same kind is the same if it is on the same line or, without
  * lines, in the same arrays.
  */
 function straightRest(
@@ -149,7 +149,7 @@ function straightRest(
     if (work.every((name) => pass.has(name))) alike.set(blocks[0], { blocks, work });
   }
   const rest = new Set<number>();
-  // The last copy of an iteration comes first, so that each copy is a group of its own.
+  // The search begins at the last copy of an iteration, because a group grows forwards and would take in later copies.
   for (const { blocks, work } of [...alike.values()].reverse()) {
     const group = new Set(blocks);
     const found = [...work];

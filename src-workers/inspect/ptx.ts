@@ -27,7 +27,7 @@ export function parsePtx(text: string): KernelCode[] {
   return kernels;
 }
 
-/** Nothing waits for an atomic whose result is not read. In machine code, most such atomics are reductions. */
+/** Marks atomics whose result is not read as no loads: nothing waits for them. In machine code, most are reductions. */
 function withoutUnusedResults(instructions: readonly Instruction[]): readonly Instruction[] {
   const read = new Set(instructions.flatMap(({ reads }) => reads));
   return instructions.map((one) =>

@@ -65,9 +65,9 @@ const CELL_BYTES = 12;
 const SLICE_ENTRY_BYTES = 8;
 
 /**
- * For most matrices, Ginkgo's file has a twelfth of the number of cells, rounded. For the others, it has the bytes of
- * the cells and of the arrays of slices, divided by 12. The two can be told apart, because a number of cells
- * is a multiple of 64, at least the non-zeros, and at most the cells of rows that are all as long as the longest.
+ * Computes numbers of cells. For most matrices, Ginkgo's file has a twelfth of the number, rounded. For others, it has
+ * the bytes of the cells and of the arrays of slices, divided by 12. The two can be told apart, because a number of
+ * cells is a multiple of 64, at least the non-zeros, and at most the cells of rows that are all as long as the longest.
  */
 function withCells(matrices: readonly MatrixSummary[]): readonly MatrixSummary[] {
   // Padding never makes a matrix smaller, so a value far below the non-zeros is not a number of cells.

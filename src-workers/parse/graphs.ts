@@ -134,7 +134,7 @@ const fieldsOf = (line: string): readonly string[] => line.trim().split(/\s+/).f
 interface MetisHeader {
   readonly vertices: number;
   readonly edges: number;
-  /** How many numbers come before the neighbours in a line, and how many describe each neighbour. */
+  /** In a line: `before` numbers come before the neighbours, and each neighbour has `each` numbers. */
   readonly before: number;
   readonly each: number;
 }
@@ -148,10 +148,9 @@ function metisHeader(line: string): MetisHeader | null {
 }
 
 /**
- * The first line of a METIS file could also begin an edge list or an adjacency list. Ragged lines exclude an edge list,
- * and two lines that begin with the same number an adjacency list. Unless both are excluded, all neighbours must be
- * other vertices, and either the counts of the whole file match its first line, or the file is longer than its head
- * and has ragged lines.
+ * Returns whether a file is a METIS graph. Its first line could also begin an edge list, which ragged lines exclude, or
+ * an adjacency list, which two lines with the same first number exclude. Unless both are excluded, all neighbours must
+ * be other vertices. Their number must also fit the first line or, in a file longer than `head`, lines must be ragged.
  */
 export function isMetis(head: Uint8Array): boolean {
   const { lines, isAll } = headLines(head, '%');

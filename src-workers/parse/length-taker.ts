@@ -10,7 +10,9 @@ import {
 import { thousandsHint } from '../domain/text.ts';
 import { refuse, shown, type Place } from './source.ts';
 
-/** A record is the length of a unit; a length and its count, weight or probability; or an edge. A vertex is a unit. */
+/**
+ * What a record holds: a unit's length; a length and its count, weight or probability; or an edge between two units.
+ */
 export type LengthForm = 'lengths' | 'counts' | 'probabilities' | 'edges';
 
 export interface ReadLengths {

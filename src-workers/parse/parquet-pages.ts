@@ -37,7 +37,7 @@ interface DataPage {
 
 const bitsOf = (largest: number): number => 32 - Math.clz32(largest);
 
-/** Checks runs of levels. A page must not claim too many values, because the library allocates memory for them. */
+/** Yields pages with checked levels. No page may claim too many values, since the library allocates memory for them. */
 function* dataPages({ view, column: { codec }, path }: ColumnChunk, values: number, most: number): Generator<DataPage> {
   const isList = getMaxRepetitionLevel(path) > 0;
   const isOptional = getMaxDefinitionLevel(path) > 0;

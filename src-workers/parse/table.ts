@@ -89,7 +89,7 @@ class ColumnReader {
 
 const cut = (field: string): string => shortened(field, PREVIEW_CHARACTERS);
 
-/** Compares lines, because the first record is added last if it turns out not to be a header. */
+/** Returns the field on the earlier line: a first record that is no header is added after the others. */
 const earlier = (known: PlacedField | null, field: string, line: number): PlacedField =>
   known !== null && known.line < line ? known : { line, field: cut(field) };
 

@@ -3,7 +3,7 @@ import { createGunzip } from 'node:zlib';
 import { errorText, FailureError, ok, unwrap, type Result, badInput } from '../domain/result.ts';
 import { bytesSource, caught, joined, readBytes, type ByteSource } from './source.ts';
 
-/** Limit of an imported file, packed or unpacked, for a million measured configurations. */
+/** Limit of an imported file, packed or unpacked, bytes. A million measured configurations fit. */
 export const MAX_IMPORT_BYTES = 256 * 2 ** 20;
 
 export const MAX_FILE_BYTES = 4 * 2 ** 30;
