@@ -36,7 +36,7 @@ export function childEnvironment(added: Readonly<Record<string, string>> = {}): 
   return { ...Object.fromEntries(inherited), ...added };
 }
 
-/** Without this variable, Electron's executable would open the app instead of running as Node. */
+/** Returns the variable without which Electron's executable would open the app instead of running as Node. */
 export function ownNode(): Readonly<Record<string, string>> {
   return process.versions.electron ? { ELECTRON_RUN_AS_NODE: '1' } : {};
 }

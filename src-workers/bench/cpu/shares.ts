@@ -32,7 +32,7 @@ export type ContentionCase = CaseOf<'stream' | 'triangular' | 'imbalanced-stream
 export const MAX_MEMORY_BYTES = 2 ** 32 - 65536;
 /** Few machines have as many cores, and this many threads cannot exhaust a machine. */
 const MAX_CORES = 1024;
-/** Elements of one pass of the unrolled loop. Each share is a whole number of passes. */
+/** Elements of one pass of the unrolled loop. A core's share is a whole number of passes. */
 const PASS_ELEMENTS = 8;
 const ELEMENT_BYTES = 8;
 /** Counted as in STREAM: reading b and c, and writing a. Reading a line of a before it is written does not count. */

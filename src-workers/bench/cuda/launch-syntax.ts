@@ -5,7 +5,7 @@ import { ok, type Result, unsupported } from '../../domain/result.ts';
 const OPENING = /[([{]/;
 const CLOSING = /[)\]}]/;
 
-/** Masks strings and system headers without moving the other code, so that launches are found only in this code. */
+/** Masks strings and system headers without moving other code, so that launches are found only in the user's code. */
 function ownCode(preprocessed: string): string {
   let own = true;
   return preprocessed

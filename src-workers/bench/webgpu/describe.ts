@@ -22,7 +22,7 @@ export function measuringDeviceDescriptor(adapter: GPUAdapter): GPUDeviceDescrip
 
 export interface WebGpuHost {
   readonly versions: Readonly<Record<string, string>>;
-  /** Null if unknown. The speed of a software adapter depends on it. */
+  /** Null if unknown. The speed of a software adapter depends on the processor. */
   readonly processor: string | null;
 }
 

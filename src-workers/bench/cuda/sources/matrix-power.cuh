@@ -158,7 +158,6 @@ inline void runMatrixPower(Case& run) {
   const uint64_t units = groups * n;
   const Words lengths = drawLengths(readWords(settings.text("law")), units, run.bench.plan.seed);
 
-  // In separate execution, each unit is a group of one.
   const uint32_t together = execution == "lockstep" ? n : 1;
   const uint32_t launched = static_cast<uint32_t>(units / together);
   const unsigned grid = (launched + MATRIX_BLOCK / GROUP_WIDTH - 1) / (MATRIX_BLOCK / GROUP_WIDTH);

@@ -218,7 +218,7 @@ inline void probeStateBuffers(Case& run) {
     if (groups == 1) blockSlots = found->blocks;
     groupSlots = std::max(groupSlots, found->blocks * groups);
   }
-  // The most registers that resident blocks filled; not all of them if no tried block size divides the register file.
+  // The most registers that resident blocks filled; less than the register file if no tried block size divides it.
   cudaFuncAttributes attributes;
   check(cudaFuncGetAttributes(&attributes, manyRegisters), "cudaFuncGetAttributes");
   unsigned registers = 0;
@@ -407,7 +407,7 @@ void probeUnit(Case& run) {
       .number("latencyCycles", cycles.front())
       // Operations that a multiprocessor completes per cycle, over all lanes.
       .number("lanesPerCycle", best)
-      // Number of thread groups that must run at once to reach this rate.
+      // Number of thread groups that must run at once to reach `lanesPerCycle`.
       .number("widthThreadGroups", best * cycles.front() / GROUP_WIDTH)
       .numbers("cyclesByThreadGroups", cycles)
       .close()
@@ -530,7 +530,7 @@ inline double spacing(const Words& latencies) {
 template <bool BELOW_L1>
 void probeCache(Case& run) {
   const uint64_t least = run.settings.wholeOr("leastBytes", BELOW_L1 ? 1u << 18 : 1u << 12, 1024, 1u << 30);
-  // The sizes end well beyond the cache, but not further, since one thread must walk all of it.
+  // The sizes end well beyond the cache, but not further, since one thread must walk through them.
   const uint64_t stated = static_cast<uint64_t>(attribute(cudaDevAttrL2CacheSize, run.bench.device));
   const uint64_t beyond = BELOW_L1 ? std::min<uint64_t>(std::max<uint64_t>(4 * stated, 1u << 24), 1u << 28) : 1u << 20;
   const uint64_t most = run.settings.wholeOr("mostBytes", beyond, least, 1u << 30);
@@ -551,7 +551,7 @@ void probeCache(Case& run) {
   uint64_t capacity = 0;
   for (size_t i = 0; i < sizes.size() && cycles[i] <= middle; ++i) capacity = sizes[i];
 
-  // The first level is empty when a kernel starts. The second level keeps the data until other data replaces it.
+  // The first-level cache is empty when a kernel starts. The second level keeps the data until other data replaces it.
   const Buffer<uint32_t> latencies(FINE_LOADS);
   const Buffer<uint64_t> seen(FINE_LOADS);
   const Buffer<uint64_t> fineRing(FINE_LOADS + 1);

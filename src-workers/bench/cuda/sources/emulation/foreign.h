@@ -32,7 +32,7 @@
   };                                                                                                   \
   inline name##1 make_##name##1(type x) { return {x}; }                                                \
   inline name##2 make_##name##2(type x, type y) { return {x, y}; }
-/// These types are not in the macro above, since cuda_runtime.h already defines uint3 and float4.
+/// Types with three or four values are apart from those above, since cuda_runtime.h already has uint3 and float4.
 #define LOCKSTEP_VECTOR3(name, type)                                                                   \
   struct name##3 {                                                                                     \
     type x, y, z;                                                                                      \
