@@ -26,7 +26,7 @@ export const BREAKDOWN_PARTS = [
   {
     id: 'balancing',
     label: 'Balancing',
-    hint: 'sorting, bucketing, padding or fetching units; search and carry of even shares',
+    hint: 'sorting, bucketing, padding or fetching units; search and carry of even shares; the start of the launch',
   },
 ] as const;
 export type BreakdownPart = (typeof BREAKDOWN_PARTS)[number]['id'];

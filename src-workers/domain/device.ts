@@ -63,6 +63,8 @@ export interface GpuDevice {
   readonly achievedBandwidthFraction?: number | undefined;
   /** Time of an empty launch, µs, measured around the launch; omitted if nobody measured it. */
   readonly launchMicroseconds?: number | undefined;
+  /** Time by which the start of a launch grows as its blocks reach all multiprocessors, µs; assumed if not measured. */
+  readonly fillMicroseconds?: number | undefined;
   /** Time from one block start to the next on the whole device, ns; assumed if nobody measured it. */
   readonly blockStartNanoseconds?: number | undefined;
   /** Bandwidth for sectors at random addresses of device memory; assumed if nobody measured it. */

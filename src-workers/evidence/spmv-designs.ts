@@ -15,6 +15,7 @@ import {
 } from '../predict/cost/balancing-cost.ts';
 import { makeGivenLengths, makeUnitLaw, repeatUnits, type OrderedLengths } from '../predict/ordered.ts';
 import type { SweepPlan } from '../predict/plan.ts';
+import { computeFillMs } from '../predict/launch-costs.ts';
 import { createPredictor } from '../predict/predictor.ts';
 import { predictChunk } from '../predict/ranges.ts';
 import type { Caches } from '../predict/tables.ts';
@@ -280,6 +281,7 @@ function powerOfTwoWithin(value: number, limit: number): number {
 /** Thread groups of a block in Ginkgo's CSR and COO kernels. */
 const GROUPS_PER_BLOCK = 4;
 const ELL_BLOCK_THREADS = 512;
+const ZEROING_BLOCK_THREADS = 512;
 
 type Launcher = (device: GpuDevice, matrix: MatrixSummary, missFraction: number) => readonly SpmvLaunch[];
 
@@ -555,6 +557,7 @@ function implementation(
           achievedBandwidthFraction: value('bandwidthFraction'),
           memoryLatencyCycles: device.memoryLatencyCycles * value('latencyRatio'),
           launchMicroseconds: 0,
+          fillMicroseconds: given.fillMicroseconds ?? device.fillMicroseconds,
         };
         // Many shares add to the result of the longest row, and these atomic additions run one after another.
         const width = device.threadGroupWidth;
@@ -565,14 +568,16 @@ function implementation(
           : 0;
         const parts = launches(own, matrix, value('missFraction'));
         const work = parts.reduce((sum, launch) => sum + launchMicroseconds(own, launch), 0);
-        const further = parts.reduce((sum, launch) => sum + (launch.further ?? 0), 0) * PASS_OVERHEAD_MS * 1e3;
+        // The launches that set the results to zero have a thread per row.
+        const zeroing = PASS_OVERHEAD_MS + computeFillMs(own, matrix.rows / ZEROING_BLOCK_THREADS);
+        const further = parts.reduce((sum, launch) => sum + (launch.further ?? 0), 0) * zeroing * 1e3;
         return value('startMicroseconds') + further + Math.max(work, contended);
       },
     },
   ];
 }
 
-const OF_ROWS = ['startMicroseconds', 'bandwidthFraction', 'latencyRatio', 'missFraction'] as const;
+const OF_ROWS = ['startMicroseconds', 'fillMicroseconds', 'bandwidthFraction', 'latencyRatio', 'missFraction'] as const;
 const OF_SHARES = [...OF_ROWS, 'contendedAtomicNs'] as const;
 
 export const SPMV_IMPLEMENTATIONS: ReadonlyMap<string, SpmvImplementation> = new Map([

@@ -1,6 +1,7 @@
 /** Properties of a kernel on a device that no data sheet states. Each is fitted within its range. */
 export type SpmvParameter =
   | 'startMicroseconds'
+  | 'fillMicroseconds'
   | 'bandwidthFraction'
   | 'latencyRatio'
   | 'missFraction'
@@ -23,6 +24,14 @@ export const SPMV_PARAMETERS: Readonly<Record<SpmvParameter, ParameterRule>> = {
     lower: 0.3,
     upper: 80,
     initial: 8,
+  },
+  fillMicroseconds: {
+    label: 'Filling the device',
+    meaning: 'time by which the start of each launch grows until every multiprocessor has a block',
+    unit: 'µs',
+    lower: 0.01,
+    upper: 30,
+    initial: 1,
   },
   bandwidthFraction: {
     label: 'Achieved bandwidth',

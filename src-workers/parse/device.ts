@@ -99,6 +99,7 @@ const gpu = v.strictObject({
   l2Bytes,
   achievedBandwidthFraction: v.optional(positive(1)),
   launchMicroseconds: v.optional(positive(1e6)),
+  fillMicroseconds: v.optional(positive(1e6)),
   blockStartNanoseconds: v.optional(positive(1e6)),
   randomSectorsGbS: v.optional(positive(1e6)),
   cachedSectorsGbS: v.optional(positive(1e6)),

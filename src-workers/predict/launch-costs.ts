@@ -16,10 +16,22 @@ import { preparePipeline } from './predictor.ts';
 /** Assumed cycles between two block starts on an NVIDIA device: as measured on an H100 (test/data/measured). */
 const BLOCK_START_CYCLES = 1.2;
 
+/** Assumed fill of an AMD device: median of the 16 fits to the SpMV times of three AMD GPUs (db/evidence). */
+export const AMD_FILL_MICROSECONDS = 5;
+
 /** The time in which a device starts all blocks, ms; 0 if the rate is unknown. */
 export function computeBlockStartsMs({ device, gridBlocks }: GpuCandidate): number {
   const assumed = device.vendor === 'nvidia' ? (BLOCK_START_CYCLES * 1e3) / device.clockMhz : 0;
   return gridBlocks * (device.blockStartNanoseconds ?? assumed) * 1e-6;
+}
+
+/**
+ * The time by which a launch of so many blocks takes longer to start than one of few blocks, ms. It grows until every
+ * multiprocessor has a block (db/devices/README.md).
+ */
+export function computeFillMs({ fillMicroseconds, vendor, multiprocessors }: GpuDevice, gridBlocks: number): number {
+  const assumed = vendor === 'amd' ? AMD_FILL_MICROSECONDS : 0;
+  return (fillMicroseconds ?? assumed) * 1e-3 * Math.min(1, gridBlocks / multiprocessors);
 }
 
 /** Returns the shortest time of a launch, ms; 0 if the launch time of the device is known and added separately. */
@@ -60,11 +72,16 @@ export function computeStackFactor(candidate: GpuCandidate): number {
   });
 }
 
-/** Time of balancing, of the starts of further launches and, if known, of the first one's start, ms; 0 on a CPU. */
-export function computeBalancingMs({ predictor, device, balancing, classes }: Candidate): number {
+/**
+ * Time of balancing, of the starts of further launches, of filling the device and, if known, of the first start, ms; 0
+ * on a CPU. The launches of a mixed design have only their own filling, and the design has the rest.
+ */
+export function computeBalancingMs({ predictor, device, balancing, classes, gridBlocks }: Candidate): number {
   if (device.kind === 'cpu' || !(isLockstep(balancing) || balancing.kind === 'mixed')) return 0;
   const { units, kernel } = predictor.plan;
   const furtherMs = classes ? (classes.length - 1) * PASS_OVERHEAD_MS : 0;
-  const startMs = (device.launchMicroseconds ?? 0) * 1e-3;
-  return computeBalancingMilliseconds(device, computeBalancingCost(balancing, units, kernel)) + furtherMs + startMs;
+  const startMs = predictor.isClass ? 0 : (device.launchMicroseconds ?? 0) * 1e-3;
+  const fillMs = classes ? 0 : computeFillMs(device, gridBlocks);
+  const orderMs = computeBalancingMilliseconds(device, computeBalancingCost(balancing, units, kernel));
+  return orderMs + furtherMs + startMs + fillMs;
 }

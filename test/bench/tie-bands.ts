@@ -112,7 +112,15 @@ export function sweptParameters(
   const missFraction = SIZED_MISS_FRACTION;
   if (by === 'assumed') {
     const others = dataset.gpus.filter(({ device }) => device !== gpu.device);
-    return { bandwidthFraction: middle(others, 'bandwidthFraction'), startMicroseconds, missFraction };
+    const alike = others.filter(({ device }) => devices.get(device)!.vendor === 'amd');
+    const isAmd = devices.get(gpu.device)!.vendor === 'amd';
+    const fillMicroseconds = isAmd ? middle(alike, 'fillMicroseconds') : 0;
+    return {
+      bandwidthFraction: middle(others, 'bandwidthFraction'),
+      startMicroseconds,
+      missFraction,
+      fillMicroseconds,
+    };
   }
   return known === undefined ? null : { bandwidthFraction: known, startMicroseconds, missFraction };
 }

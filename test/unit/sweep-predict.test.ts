@@ -4,6 +4,7 @@ import { longestUnitText } from '../../src-workers/domain/breakdown.ts';
 import { INVALID_REASONS, type InvalidReason } from '../../src-workers/domain/design.ts';
 import { classifyDesigns, describeDesign } from '../../src-workers/predict/designs.ts';
 import { explainDesign } from '../../src-workers/predict/explain.ts';
+import { AMD_FILL_MICROSECONDS } from '../../src-workers/predict/launch-costs.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import type { Device, GpuDevice } from '../../src-workers/domain/device.ts';
 import { KERNEL, oneDesign, planOf, predicted } from './sweep-plans.ts';
@@ -81,6 +82,28 @@ describe('one design of a constant workload, by hand', () => {
     // A sixteenth of the blocks starts in a sixteenth of the time. Other work then takes longer than starting them.
     expect((await predicted(study(512), [h100])).columns.timeMs[0]).toBeLessThan(columns.timeMs[0] / 4);
   });
+
+  it.each([
+    ['amd-mi100', 8, 8],
+    ['amd-rx-7900-xtx', undefined, AMD_FILL_MICROSECONDS],
+    ['nvidia-a100-sxm4-40gb', undefined, 0],
+  ])(
+    'on %s, a launch starts later until it has a block on every multiprocessor',
+    async (id, fillMicroseconds, atMost) => {
+      const device = { ...gpu(id), fillMicroseconds };
+      const grids = [1, 10, device.multiprocessors, 4 * device.multiprocessors];
+      const study = oneDesign({
+        workload: { lengths: 'constant(100)', units: 1 << 20 },
+        axes: { threadsPerUnit: [1], blockThreads: [64], gridBlocks: grids },
+      });
+      const { timeMs } = (await predicted(study, [device])).columns;
+      const { timeMs: without } = (await predicted(study, [{ ...device, fillMicroseconds: 1e-9 }])).columns;
+      grids.forEach((blocks, at) => {
+        const expected = atMost * Math.min(1, blocks / device.multiprocessors);
+        expect((timeMs[at] - without[at]) * 1e3, `${blocks} blocks`).toBeCloseTo(expected, 6);
+      });
+    },
+  );
 
   it('sharing a unit between u threads takes φ(u) of an iteration', async () => {
     const study = (threadsPerUnit: number): StudyFile =>

@@ -9,14 +9,16 @@ import { createCaches } from '../../../src-workers/predict/caches.ts';
 import type { Dealing } from '../../../src-workers/predict/dealing/deal.ts';
 import * as evenShare from '../../../src-workers/predict/dealing/even-share.ts';
 import { chooseClasses } from '../../../src-workers/predict/design/classes.ts';
-import { describeDesign, listPlayableLaunches } from '../../../src-workers/predict/designs.ts';
+import { computeBalancingTime, describeDesign, listPlayableLaunches } from '../../../src-workers/predict/designs.ts';
 import { explainDesign } from '../../../src-workers/predict/explain.ts';
 import { makeGivenLengths } from '../../../src-workers/predict/ordered.ts';
 import { createPredictor } from '../../../src-workers/predict/predictor.ts';
 import { predictChunk } from '../../../src-workers/predict/ranges.ts';
+import type { Predictor } from '../../../src-workers/predict/tables.ts';
 import { prepareDevice } from '../../../src-workers/simulate/device.ts';
 import { seededRandom } from '../../../src-workers/simulate/random.ts';
 import { simulateDesign, simulateTimeline } from '../../../src-workers/simulate/simulate-design.ts';
+import { gpu } from '../../catalogue.ts';
 import { forAll, whole } from '../../for-all.ts';
 import { playableDesign } from '../designs.ts';
 import { KERNEL, oneDesign, planOf } from '../sweep-plans.ts';
@@ -266,6 +268,34 @@ describe('a mixed design', () => {
     const { timeMs, parts } = explainDesign(predictor, 0)!;
     expect(timeMs).toBe(predictChunk(predictor, 0, 1).timeMs[0]);
     expect(sumOf(parts)).toBeNear(timeMs, 1e-9);
+  });
+
+  it('starts once, predicted and simulated, and its further launches only queue', async () => {
+    const device = { ...gpu('nvidia-h100-sxm5-80gb'), fillMicroseconds: 2 };
+    const study = oneDesign({
+      workload: { lengths: 'zipf(1.6, 2000)', units: 1 << 18 },
+      kernel: { ...KERNEL, lengthsKnownBeforeLaunch: true },
+      axes: { balancing: ['mixed(1:4,8:32,group)'], blockThreads: [128] },
+    });
+    const [none, started] = await Promise.all(
+      [1e-9, 4].map(async (launchMicroseconds) =>
+        createPredictor(await planOf(study, [{ ...device, launchMicroseconds }])),
+      ),
+    );
+    const timesOf = (predictor: Predictor): number[] => [
+      predictChunk(predictor, 0, 1).timeMs[0],
+      listPlayableLaunches(predictor, 0).reduce((sum, { design }) => sum + design.balancingMs, 0),
+    ];
+    const before = timesOf(none);
+    timesOf(started).forEach((time, at) => expect((time - before[at]) * 1e3).toBeCloseTo(4, 6));
+    const fills = listPlayableLaunches(none, 0).map(
+      ({ design }) => 2 * Math.min(1, design.gridBlocks / device.multiprocessors),
+    );
+    const passesMs = computeBalancingTime(none, 0);
+    expect((before[1] - passesMs) * 1e3).toBeCloseTo(
+      fills.reduce((sum, fill) => sum + fill),
+      6,
+    );
   });
 
   it('shows its launches one after another in its timeline', async () => {
