@@ -71,7 +71,7 @@ export interface BenchParameters {
     readonly design: Design;
     readonly designIndex: number | null;
     readonly predictedMs: number | null;
-    /** The predicted number. A launch in CUDA or HIP is limited to it. */
+    /** Predicted number, to which CUDA and HIP limit a launch. */
     readonly residentBlocks: number | null;
   };
   /** Each unit computes a power of a small matrix (Swatman 2022, Algorithm 1). */
@@ -136,7 +136,7 @@ export type CaseOf<Id extends BenchmarkId> = Extract<BenchCase, { readonly bench
 export const CACHE_STATES = ['warm', 'flush'] as const;
 export type CacheState = (typeof CACHE_STATES)[number];
 
-/** Number of cases whose launches alternate, to share conditions. With a larger number, an interruption loses more. */
+/** Number of cases whose launches alternate, to share changes of the device. If larger, an interruption loses more. */
 export const ALTERNATING = 8;
 
 export interface BenchPlan {

@@ -66,7 +66,7 @@ export function orderText({ order }: Pick<Breakdown, 'order'>): string {
 export interface Achieved {
   /** Issue slots of waiting lanes count as used. Null on a CPU. */
   readonly issueFraction: number | null;
-  /** Of device memory; if the level-2 cache is busier, of a memory as busy as it. Null without known traffic. */
+  /** `bandwidthFraction` times the peak of device memory. Null without known traffic. */
   readonly bandwidthGbS: number | null;
   readonly bandwidthFraction: number | null;
   /** The busier resource, if it is busy for at least half of the time. */
@@ -87,7 +87,7 @@ export function achievedText({ issueFraction, bandwidthGbS, bandwidthFraction, l
 }
 
 export interface LongestUnit {
-  /** Iterations; for a law, about the expected longest length. */
+  /** Iterations; if units are draws, about the expected longest length. */
   readonly length: number;
   readonly timeMs: number;
 }

@@ -15,7 +15,6 @@ export const CALIBRATION_PARAMETERS = [
 ] as const;
 export type CalibrationParameter = (typeof CALIBRATION_PARAMETERS)[number];
 
-/** `null` if unknown. */
 export interface CalibratedParameters extends PipelineParameters {
   readonly serialFraction: number | null;
   readonly cooperationCost: number | null;
@@ -88,7 +87,7 @@ export interface CalibrationProfile {
   readonly parameters: CalibratedParameters;
   readonly identified: Readonly<Record<CalibrationParameter, ParameterIdentification>>;
   readonly fit: CalibrationFigures;
-  /** Without the launch overhead, which a study does not have. Absent if there is none, and in older profiles. */
+  /** Figures without the launch overhead, which studies lack. Absent without an overhead, and in older profiles. */
   readonly fitInStudy?: CalibrationFigures;
   readonly heldOut: HeldOutFigures | null;
   readonly before: CalibrationFigures;

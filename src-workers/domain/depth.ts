@@ -1,6 +1,6 @@
 /** The law of a work group's depth: iterations for which the work group keeps its thread group busy. */
 export interface GroupDepth extends StepLaw {
-  /** The law without setup, the work once per unit. Designs that differ only in setup share this law. */
+  /** The law without setup (the work once per unit). Designs that differ only in setup share this law. */
   readonly withoutSetup?: { readonly law: StepLaw; readonly setupDepth: number };
   readonly meanDepth: number;
   /** Mean work of a slot of m units, iterations: m times the mean length, as on a machine without lockstep. */

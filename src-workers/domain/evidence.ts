@@ -63,7 +63,7 @@ export interface DeviceAgreement {
   /** |predicted / measured − 1|, for predictions as in a sweep. */
   readonly medianError: number;
   readonly p90Error: number;
-  /** Empty if predictions are scaled to the times, rest on measured cycles, or were not made for held-out times. */
+  /** Empty if predictions are scaled to measured times, use measured cycles, or were not made for held-out times. */
   readonly intervals: readonly TimeInterval[];
   /** A reason to trust the figures less, as part of a sentence. */
   readonly caveat?: string;
@@ -155,9 +155,9 @@ export interface ImplementationEvidence extends TimeErrors {
   readonly name: string;
   readonly implementation: string;
   readonly takes: string;
-  /** The same errors for matrices with at least 10⁶ non-zeros. Starting a launch is a small part of their time. */
+  /** Errors for matrices with at least 10⁶ non-zeros, where starting a launch is a small part of the time. */
   readonly large: TimeErrors | null;
-  /** Errors with four fitted times: start, per byte, per row, per element of the longest row; `null` if no matrices. */
+  /** Errors of a model with four fitted times (`FourNumbers`); `null` if there are no matrices. */
   readonly fourNumbers: { readonly medianError: number; readonly spearman: number } | null;
   /** Errors of a guess by the mean measured time of similar matrices. Only for matrices of the shipped data. */
   readonly nearest: { readonly medianError: number; readonly spearman: number } | null;

@@ -35,7 +35,7 @@ function makeEntries(say: Term) {
     wave: ['wave', `All the ${blocks} that the device holds at once. If latency limits a launch, 1.1 waves take nearly as long as 2 waves.`],
     occupancy: ['occupancy', `${sentenceCase(say('threadGroup', 'many'))} that a ${multiprocessor} holds, as a fraction of the maximum. ${sentenceCase(say('register', 'many'))}, ${say('sharedMemory')} and ${block} size limit it.`],
     loop: ['loop', `Nested: one loop over units and one over iterations; ${lanes} meet after each unit. Flattened: one loop over all iterations; ${lanes} meet at the end.`],
-    balancing: ['balancing', 'How units are ordered or handed out, so that units of similar length run together.'],
+    balancing: ['balancing', `How units are ordered, handed out, padded or cut, so that ${threads} wait less for each other.`],
     dynamicFetch: ['dynamic fetch', `${sentenceCase(threads)} that are done take the next unit from a common counter.`],
     evenShare: ['even share', `Every slot runs the same number of iterations (non-zero split), or the same number of iterations and unit ends together (merge path). For this, units are cut: a search finds the start of a share, and a carry passes the part of a cut unit on to the next slot.`],
     padding: ['padding', 'Every lane runs as long as the longest unit of all, or of a slice of consecutive units. Memory accesses stay regular; the added iterations do nothing.'],

@@ -10,7 +10,7 @@ export interface LossReport {
   };
   readonly rows: readonly {
     readonly n: number;
-    /** For groups of n independent units, like the next two fields. */
+    /** `meanLoss`, its standard deviation and `aggregateLoss` are for groups of n independent units. */
     readonly meanLoss: number;
     readonly standardDeviationLoss: number;
     readonly aggregateLoss: number;

@@ -70,7 +70,7 @@ export interface KernelInput {
   readonly unit: string;
   /** The middle of the law in `db/assumed.json`, if the field has a law. A prediction takes the same value. */
   readonly assumed: number;
-  /** The range that covers most kernels: 5 to 95 % of this law. */
+  /** The range that covers most kernels: for a field with a law (`db/assumed.json`), its 5 to 95 % quantiles. */
   readonly usual: readonly [number, number];
   /** Where the value and its range come from. A field with a law has the source of its law (`db/assumed.json`). */
   readonly source?: string;
