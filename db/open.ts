@@ -18,7 +18,7 @@ export interface OpenOptions {
   readonly file: string;
   readonly migrationsFolder: string;
   readonly busyTimeoutMs?: number;
-  /** The caller only reads. A database that cannot be written is then opened all the same, and `readonly` is set. */
+  /** Whether the caller only reads. If so, a database that cannot be written is opened too, and `readonly` is set. */
   readonly reads?: boolean | undefined;
 }
 

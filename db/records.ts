@@ -69,7 +69,7 @@ export interface RunSummary {
 export interface KeptDesigns {
   readonly wanted: number;
   readonly predicted: number | null;
-  /** The recommended design if not all designs nearly as fast as the best are kept; otherwise null. */
+  /** The recommended design if some designs nearly as fast as the best are not kept; otherwise null. */
   readonly picked: number | null;
 }
 

@@ -101,7 +101,7 @@ const MAX_LENGTHS = 2;
 const lengthLaws: LengthLaw[] = [];
 const lengthOrders: CompactOrder[] = [];
 
-/** Each task brings its own copies of law and order, but cached results belong to the objects of an earlier task. */
+/** Replaces copies of law and order by equal objects of an earlier task, to which cached results belong. */
 function withKnownLengths(plan: SweepPlan): SweepPlan {
   return {
     ...plan,
@@ -242,7 +242,7 @@ export function draw(
   task: OfAdvice<{ designs: Uint32Array; unknown: Unknown; draws: readonly Draw[] }>,
 ): readonly Float64Array[] {
   const { plan, key, designs, unknown, draws } = task;
-  // Each draw has other work per unit. The depth laws with this work are useless afterwards, so they get own caches.
+  // Each draw has other work per unit. Its depth laws are useless afterwards, so the draws have caches of their own.
   const caches = createTaskCaches();
   const own = getAdvisor(plan, key).plan;
   return draws.map((one, at) =>

@@ -150,12 +150,12 @@ export function simulateDesign(
   });
 }
 
-/** Approximate limit of the bars in a chart, and the number of points along its time axis. */
+/** Approximate maximum number of bars in a chart. */
 const MAX_BARS = 20_000;
 const BINS = 240;
 /** A timeline takes memory for the end of each thread group. */
 const MAX_TIMELINE_GROUPS = 8_000_000;
-/** More units would occupy a worker for more than a few seconds, and nobody could cancel it. */
+/** More units would occupy a worker for more than a few seconds, without a chance to cancel. */
 const MAX_TIMELINE_UNITS = 100_000_000;
 
 export function simulateTimeline(

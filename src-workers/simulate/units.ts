@@ -134,8 +134,8 @@ function orderedUnits(launch: WorkloadLaunch, draw: () => number, random: Random
     at += count;
   });
   if (balancing.kind === 'quantile-buckets' || balancing.kind === 'best-buckets') {
-    // The cuts are at the shares of the law, and not at shares of the drawn units. Otherwise a bucket would take units
-    // of another bucket's length whenever more of them were drawn than expected.
+    // The cuts are at probabilities of the law, not at fractions of the drawn units. A bucket must not take units of
+    // another bucket's length because more of them were drawn than expected.
     let passed = 0;
     let from = 0;
     let i = 0;

@@ -43,7 +43,7 @@ export function bestOfCells(
   return { timeMs: best, designIndex };
 }
 
-/** Returns the cell of the design `after` numbers above the first; −1 outside the axes. The axes descend by stride. */
+/** Returns the cell of the design `first` + `after`; −1 outside the axes. The axes descend by stride. */
 function cellOfDesign(after: number, axes: readonly CellAxis[]): number {
   let rest = after;
   let cell = 0;

@@ -33,7 +33,7 @@ export function firstEquals(ranking: ComparedDesigns, registersPerThread: number
       [0],
     ),
   ).sort();
-  /** For each number of blocks, the last position in `standing`, which has the first design of each group. */
+  /** For each number of blocks, the last position in `standing`, the list of the groups' first designs. */
   const newest = new Map<number, number>();
   const most = Math.min(sorted.length, timeMs.length);
   const standing = new Uint32Array(most);

@@ -22,7 +22,7 @@ export type SortColumn =
   | 'registerCap'
   | 'blockThreads';
 
-/** `positions` has the allowed values of an axis, by the number of the axis. Ranges include both ends. */
+/** `positions` has the positions of allowed values, by the number of their axis. Ranges include both ends. */
 export interface RankingFilter {
   readonly positions: Readonly<Partial<Record<number, ReadonlySet<number>>>>;
   readonly ranges: readonly {
@@ -91,7 +91,7 @@ function firstEntry(designs: Uint32Array | null, entries: number, design: number
   return designs ? firstIndex(0, entries, (entry) => designs[entry] >= design) : Math.min(design, entries);
 }
 
-/** −1 if the ranking does not contain the design. */
+/** Returns the position of a design in the columns; −1 if the ranking does not contain the design. */
 export function entryOf({ designs, columns: { timeMs } }: Ranking, design: number): number {
   if (!designs) return design < timeMs.length ? design : -1;
   const entry = firstEntry(designs, designs.length, design);
@@ -117,7 +117,7 @@ export function sizeOf({ counts }: Ranking): number {
 
 /** The waves of blocks that a launch takes on a device; 0 if no block fits on a multiprocessor. */
 export function wavesOn(device: Device, gridBlocks: number, residentBlocks: number): number {
-  // A CPU starts all shares at once.
+  // A CPU starts all blocks at once.
   const slots = device.kind === 'cpu' ? gridBlocks : device.multiprocessors * residentBlocks;
   return slots > 0 ? gridBlocks / slots : 0;
 }
@@ -271,8 +271,8 @@ function filterKey(filter: RankingFilter): string {
 }
 
 /**
- * Lists designs by the column, then invalid ones by number. In both directions, equal values are in the order of
- * `byTime`. Callers must not write to the cached list.
+ * Returns designs in the order of a column, then invalid ones by number. In both directions, equal values are in the
+ * order of `byTime`. Callers must not write to the returned list, which is cached.
  */
 export function rankedDesigns(
   ranking: Ranking,

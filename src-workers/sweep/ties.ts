@@ -24,7 +24,7 @@ export interface TieTable {
   readonly placeOf: Uint16Array;
   /** For each `TiePlace`, the position of its device and the kind of its implementation. */
   readonly kinds: readonly { readonly device: number; readonly kind: ImplementationKind }[];
-  /** At best · `places` + other: by which fraction the time at place `other` may exceed that at `best` in a tie. */
+  /** Entry [best · `places` + other]: the fraction by which a tie at place `other` may be slower than `best`. */
   readonly fractions: Float64Array;
   readonly places: number;
 }

@@ -97,7 +97,7 @@ const WIDER = 2;
  * the uncertainty. Chosen on five of the nine measured spaces that the bench replays.
  */
 const LEAST_WIDENING = 1.5;
-/** The expected regret considers this many of the most promising designs, in this many draws of their times. */
+/** The expected regret considers only this many of the most promising designs. */
 const JUDGED_DESIGNS = 128;
 const DRAWS = 128;
 const SURE = 0.9;
