@@ -42,7 +42,7 @@ export interface Store {
    * buffer are transferred, so the caller can no longer use them.
    */
   savePredictionChunk(runId: number, chunk: PredictionChunk): Result<null>;
-  /** Replaces the designs saved before. Fails with `conflict` if one is invalid, or if the run keeps fewer. */
+  /** Replaces earlier designs. Fails with `conflict` if a design is invalid, or if the run keeps fewer designs. */
   saveBestDesigns(runId: number, best: BestDesigns): Result<null>;
   /** In a run of kind `simulate`, the records also count as valid designs. */
   saveSimulations(runId: number, records: readonly SimulationRecord[]): Result<null>;

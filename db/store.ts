@@ -57,7 +57,7 @@ export function storeOn(db: Database, file: string): OpenStore {
       }),
     dataVersion: () => db.pragma('data_version', { simple: true }) as number,
     close() {
-      // If releasing fails, the database is closed all the same. The next process that opens it finds this owner dead.
+      // If releasing fails, the database still closes. The next process that opens it takes this owner for dead.
       attempt(file, () => ownership.release());
       db.close();
     },

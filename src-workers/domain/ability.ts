@@ -39,7 +39,7 @@ export function findAbility(backend: BenchBackend, device: MeasuringDevice | nul
     case 'hip':
       return {
         ...anything,
-        // The thread groups of AMD's compute devices have 64 lanes, and those of its others have 32.
+        // The thread groups of AMD's compute devices have 64 lanes; those of other AMD devices have 32.
         threadsPerUnit: device?.threadGroupWidth ?? null,
         blockThreads: CUDA_BLOCK_THREADS,
         registerCaps: false,

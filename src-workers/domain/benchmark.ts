@@ -215,7 +215,7 @@ export type BenchRecord =
       readonly spillBytes: number | null;
       readonly residentBlocks: number | null;
     }
-  /** The next launch belongs to this case. If the program dies in it, this case is the cause. */
+  /** The next launch belongs to this case, which is to blame if the program dies in the launch. */
   | { readonly type: 'turn'; readonly case: string }
   | ({
       readonly type: 'sample';

@@ -150,7 +150,7 @@ interface TimeErrors {
   readonly spearman: number;
 }
 
-/** Shipped matrices are predicted with parameters fitted without them. */
+/** A shipped matrix is predicted with parameters that were fitted without it. */
 export interface ImplementationEvidence extends TimeErrors {
   readonly name: string;
   readonly implementation: string;

@@ -84,7 +84,7 @@ export type LaunchValue = keyof typeof LAUNCH_VALUES;
 export type ManifestNumber = number | string;
 export const LAUNCH_NAMES = Object.keys(LAUNCH_VALUES) as readonly LaunchValue[];
 
-/** These names stand for the paths of files that the measurement itself writes. */
+/** Names that stand for paths of files that the measurement itself writes. */
 export const LENGTHS_FILE_NAME = '{lengthsFile}';
 export const ORDER_FILE_NAME = '{orderFile}';
 

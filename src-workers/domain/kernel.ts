@@ -10,9 +10,9 @@ export type AccessPattern = (typeof ACCESS_PATTERNS)[number];
 export interface MemoryAccess {
   readonly pattern: AccessPattern;
   readonly elementBytes: number;
-  /** Size of an array that this launch (with `isWarm`, the next one) reads again. */
+  /** Size of an array that is read several times in this launch or, with `isWarm`, again in the next one. */
   readonly footprintBytes?: number | undefined;
-  /** Of the gathers that no cache serves, the fraction that need a sector of their own, 0…1. Assumed if omitted. */
+  /** Fraction, 0…1, that need a sector of their own, of the gathers that no cache serves. Assumed if omitted. */
   readonly missFraction?: number | undefined;
   /** Set if elements are read once and the launch reads only `footprintBytes`. A repeated launch finds them cached. */
   readonly isWarm?: boolean | undefined;

@@ -23,7 +23,7 @@ export type Placeholder = keyof typeof PLACEHOLDERS;
 
 export const MAX_COMMAND_CHARACTERS = 8000;
 
-/** Programs that Lockstep starts do not get these secrets. */
+/** Programs that Lockstep starts do not get the secrets in `SECRET_VARIABLES`. */
 export const PASSWORD_VARIABLE = 'LOCKSTEP_REDIS_PASSWORD';
 export const TOKEN_VARIABLE = 'LOCKSTEP_TOKEN';
 export const SECRET_VARIABLES: readonly string[] = [PASSWORD_VARIABLE, TOKEN_VARIABLE];

@@ -269,7 +269,7 @@ export function ownFields(change: KernelChange): readonly KernelField[] {
   return KERNEL_FIELDS.filter((field) => change[field] !== undefined);
 }
 
-/** Returns an implementation's kernel. Own accesses replace the study's bytes, and own bytes its accesses. */
+/** Returns an implementation's kernel. Its accesses replace the study's bytes, and its bytes the study's accesses. */
 export function implementationKernel<Kernel extends KernelWithOrigins>(
   kernel: Kernel,
   { name, kernel: change }: { readonly name: string; readonly kernel: KernelChange },

@@ -18,7 +18,7 @@ export interface MeasuredChip {
   readonly name: string;
   readonly architecture: string;
   readonly multiprocessors: number;
-  /** May differ between boards of the same chip, unlike the two above. */
+  /** May differ between boards of a chip, unlike its architecture and multiprocessors. */
   readonly memoryBandwidthGbS: number;
 }
 

@@ -32,7 +32,7 @@ export interface Judged {
   readonly parameters: 'held-out' | 'all';
 }
 
-/** Times of one implementation, in the order of the file's matrices; NaN if there is none. */
+/** Times of one implementation, in the order of the file's matrices; NaN where a time is missing. */
 export interface Pair {
   readonly name: string;
   readonly measured: Float64Array;

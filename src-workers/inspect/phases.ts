@@ -115,7 +115,7 @@ export function findPhases(
     serial,
     accesses: findAccesses(graph.code, addresses, own, unrolled, 2 ** tree.steps),
     threadsPerUnit: 2 ** tree.steps,
-    // The remainder of the chosen loop runs other iterations of the unit, so it is not among these loops.
+    // The remainder of the chosen loop runs other iterations of the unit, so it is not one of the other loops.
     others: [...loops.keys()].filter((at) => !known.has(at) && (rests.get(at) ?? at) !== (rests.get(chosen) ?? chosen)),
   };
 }
@@ -164,7 +164,7 @@ function straightRest(
     }
     if (found.length > 0 && isIteration(found)) for (const block of group) rest.add(block);
   }
-  // On the lines of the loop, a part of an iteration is enough: a compiler may simplify the rest.
+  // If source lines are known, a part of an iteration is enough, since a compiler may simplify the remainder.
   if (code[from[loop.head]].line !== null)
     for (const { blocks, work } of alike.values()) if (work.length > 1) for (const block of blocks) rest.add(block);
   return listInstructions(graph, rest);

@@ -11,7 +11,7 @@ import { predictChunk } from '../predict/ranges.ts';
 import type { Predictor } from '../predict/tables.ts';
 import type { SimulatedDistribution } from '../domain/simulation.ts';
 
-/** With fewer replications, it is unknown how far times spread. */
+/** With fewer replications, it is unknown how much their times differ. */
 const MIN_REPLICATIONS = 5;
 /** With this many replications, an event of probability 0.1 is missed in at most one design of twenty. */
 const MIN_IDENTICAL = 30;
