@@ -20,9 +20,9 @@ export interface Recommendation {
   readonly designIndex: number;
   readonly time: { readonly ms: number; readonly lowMs: number; readonly highMs: number; readonly basis: string };
   /**
-   * The designs that are tied with the fastest: at most 20, fastest first. `fraction`: the band for designs that differ
-   * only in block size or grid. If only the fastest designs were searched, `count` is null and `atLeast` counts the
-   * known ties.
+   * The designs that are tied with the fastest: at most 20, fastest first. `fraction`: the tie band for designs that
+   * differ only in block size or grid. If only the fastest designs were searched, `count` is null and `atLeast` counts
+   * the known ties.
    */
   readonly ties: {
     readonly count: number | null;
@@ -45,8 +45,9 @@ export interface Recommendation {
   readonly why: string;
   readonly inputs: readonly InputFact[];
   /**
-   * One map for each value of threads per unit, with at most 32 columns (block sizes) and 32 rows (launches), so that
-   * several values may share one. In a coarse prediction, a cell without a predicted design has the nearest one's time.
+   * One map for each value of threads per unit, with at most 32 columns (block sizes) and 32 rows (launches), so a
+   * column or row may stand for several values. In a coarse prediction, a cell without a predicted design has the time
+   * of the nearest predicted one.
    */
   readonly landscape: {
     readonly rows: number;
@@ -116,7 +117,7 @@ export interface Uncertainty {
   /** Inputs worth knowing, largest gain first. Gains below 0.1 % are left out. */
   readonly worthKnowing: readonly WorthKnowing[];
   readonly separation: {
-    /** The model cannot tell `count` of these apart. `what`: `designs` or `block sizes`. */
+    /** The model cannot tell `count` designs or block sizes (`what`) apart. */
     readonly count: number;
     readonly what: string;
     /** How many designs to measure. `within`: the expected regret after these measurements. */
@@ -133,7 +134,7 @@ export interface Takeover {
   readonly at: number;
   readonly designIndex: number;
   readonly text: string;
-  /** The largest saving from another design beyond this end, 0…1; 1 if the recommended design cannot run there. */
+  /** The largest saving from another design on this side, 0…1; 1 if the recommended design cannot run there. */
   readonly gain: number;
 }
 

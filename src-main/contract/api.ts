@@ -11,8 +11,6 @@ import type { MedianTime } from './measuring.ts';
 import type { Study } from './study.ts';
 import type { SimulatedDistribution } from '../../src-workers/domain/simulation.ts';
 
-/** Every transport passes typed arrays on as typed arrays. */
-
 export interface AppInfo {
   readonly version: string;
   readonly host: 'desktop' | 'serve' | 'cli';
@@ -196,7 +194,7 @@ export interface RankRow {
 }
 
 export interface ExportRow extends RankRow {
-  /** The part of `predictedMs` that orders the units before the launch, which measured times do not include. */
+  /** The time in `predictedMs` for ordering the units before the launch. Measured times do not include it. */
   readonly orderingMs: number;
 }
 
@@ -205,7 +203,7 @@ export interface BestRow extends ExportRow, Explained {}
 export interface BestDesigns {
   readonly study: string;
   readonly devices: readonly TimedDevice[];
-  /** A design that differs from the best only in block size or grid is tied if it takes at most this fraction longer. */
+  /** A design that differs from the best only in block size or grid is tied if it takes at most this fraction more. */
   readonly tieFraction: number;
   readonly tieBand: TieBand;
   readonly rows: readonly BestRow[];
@@ -302,7 +300,7 @@ export interface Histogram {
 export interface LandscapeGrid {
   readonly xAxis: string;
   readonly yAxis: string;
-  /** A launch axis has only the launches for the devices on the map. */
+  /** If an axis is `launch`, it has only the launches for the devices on the map. */
   readonly xValues: readonly string[];
   readonly yValues: readonly string[];
   /** Best time of each cell, row-major (y, x). NaN if no design of the cell is valid. */
@@ -353,7 +351,7 @@ export interface Roofline {
   readonly sampledFrom: number;
   readonly designIndex: Float64Array;
   readonly timeMs: Float64Array;
-  /** Averaged over the whole time of each design. Designs without both rates are left out. */
+  /** The rates, averaged over the whole time of each design. Designs without both rates are left out. */
   readonly issueGips: Float64Array;
   readonly bandwidthGbS: Float64Array;
 }
@@ -418,7 +416,7 @@ export interface ExportFormat {
   readonly weighs?: boolean;
 }
 
-/** Maximum number of designs of an export with regrets. Each takes milliseconds, as it is predicted under all draws. */
+/** Maximum number of designs of an export with regrets. A design takes milliseconds, as all draws are predicted. */
 export const MAX_WEIGHED = 1000;
 
 export const MAX_LISTED = 2_000_000;

@@ -77,7 +77,7 @@ export interface MeasuringProposal extends MeasuringProbe {
 
 export type ProbeAnswer =
   | { readonly kind: 'done'; readonly proposal: MeasuringProposal | null }
-  /** The page must run this plan, and then repeat the call with the times of this round and of all earlier ones. */
+  /** The page must run this plan, and then repeat the call with the times of this plan and of all earlier ones. */
   | { readonly kind: 'round'; readonly plan: BenchPlan };
 
 /** The suite `designs` measures designs of a sweep. The other suites measure the device itself. */
@@ -117,7 +117,7 @@ export interface TuningStep {
   } | null;
   /**
    * The fraction by which `best` is expected to be slower than the fastest design of all: the mean or, if larger, the
-   * 90 % quantile. It is at least what the last two thirds of the measurements have gained.
+   * 90 % quantile. It is never below the gain from the last two thirds of the measurements.
    */
   readonly expectedRegret: number | null;
   /** Spearman's rank correlation of predicted and measured times. Null below 12 designs or if it is undefined. */
@@ -212,7 +212,7 @@ export interface MeasuringComparison {
   readonly deviceId: string;
   readonly device: string;
   readonly measuredOn: string;
-  /** What predicts: the plan of the sweep (`prediction`), at the measured clock, or a calibration profile. */
+  /** The source of predictions: the sweep's plan at the measured clock (`prediction`), or a calibration profile. */
   readonly basis: 'prediction' | { readonly profileId: number; readonly name: string };
   readonly clockMhz: number | null;
   /** The designs, fastest measured first. Predicted times cover only the launch and its kernel, like measured times. */
@@ -268,12 +268,12 @@ export interface RunsComparison {
   readonly designs: readonly {
     readonly label: string;
     readonly times: readonly (MedianTime | null)[];
-    /** The ratio to the first run. Null for the first run, and if one of the two runs did not measure the design. */
+    /** The ratio to the time in the first run. Null for the first run, and if either run did not measure the design. */
     readonly against: readonly (TimeRatio | null)[];
   }[];
   /** cross[i][j] is the time that the fastest design of run i has in run j, ms; null if run j did not measure it. */
   readonly cross: readonly (readonly (number | null)[])[];
-  /** The design whose largest ratio to the fastest time of a run is the smallest. Every run must have measured it. */
+  /** The design with the smallest `worst`. Every run must have measured it. */
   readonly oneForAll: {
     readonly design: number;
     /** The largest ratio of its time to the fastest time of a run, ≥ 1. */ readonly worst: number;

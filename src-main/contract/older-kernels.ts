@@ -61,7 +61,7 @@ function withoutOlder(kernel: Raw): Raw {
   return ofKept.length > 0 ? { ...kept, origins: Object.fromEntries(ofKept) } : kept;
 }
 
-/** Returns the `loadRatio` of `setupPhase`: a unit phase loads from near pages, an iteration only with `accesses`. */
+/** Returns `loadRatio` for `setupPhase`: loads per unit are faster than those of an iteration without `accesses`. */
 const getLoadRatio = (phase: PhaseName, { accesses }: Raw): number =>
   phase === 'unit' && accesses === undefined ? 1 / NEAR_PAGE_LATENCY : 1;
 
@@ -105,8 +105,8 @@ function phased(own: Raw, full: Raw, common: Raw | null, wrong: Wrong): Raw {
 
 /**
  * Converts a study of any version to this version. A setup of s iterations becomes a unit phase with the instructions,
- * loads and bytes of s iterations; other phases change in the same way. A default value stays unknown. A wrong value is
- * reported as an issue at its field.
+ * loads and bytes of s iterations; other phases change in the same way. A field with the default value stays unknown. A
+ * wrong value is reported as an issue at its field.
  */
 export function withPhases<Study>({ dataset: { value: study }, addIssue }: v.RawTransformContext<Study>): Study {
   if (!isObject(study) || !isObject(study.kernel)) return study;

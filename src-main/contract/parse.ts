@@ -43,7 +43,9 @@ function jsonStart(value: unknown, most: number): string {
 
 type Issue = v.BaseIssue<unknown>;
 
-/** Finds the issue to report, with its path. In a union, it is that of the option for lists, if the value is a list. */
+/**
+ * Finds the issue to report, with its path: in a union, that of the option for the kind of the value (list or object).
+ */
 function meant(issue: Issue): Issue {
   if (issue.type !== 'union') return issue;
   const kind = Array.isArray(issue.input) ? 'array' : 'object';

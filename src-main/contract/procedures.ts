@@ -109,8 +109,9 @@ const measuringInput = {
   runId: v.optional(id),
   deviceId: v.optional(shortText),
   /**
-   * Which of the designs that the target can run: the best by prediction, random valid ones (by the seed of the study),
-   * or ones spread evenly over the ranking. With `named`, those in `designs`, and the target must be able to run all.
+   * The designs to measure, of those that the target can run: the best by prediction, random valid ones (by the seed of
+   * the study), or ones spread evenly over the ranking. With `named`, all of `designs`, which the target must be able
+   * to run.
    */
   choose: v.optional(v.picklist(['best', 'random', 'spread', 'named']), 'best'),
   count: v.optional(whole(1, 10_000), 20),
@@ -137,7 +138,7 @@ const ownProgram = v.optional(
   v.strictObject({
     /** The command that runs the program once, without a shell. It may have placeholders, such as `{blockThreads}`. */
     exec: commandLine,
-    /** The command that makes `{binary}`. It runs once for all designs for which it is the same. */
+    /** The command that makes `{binary}`. Designs with the same command share one run of it. */
     build: v.optional(v.nullable(commandLine), null),
     folder,
   }),
@@ -460,9 +461,10 @@ const others = {
     readonly runId: number;
   }>(),
   /**
-   * Launches a few designs of a `bench.start` request a few times, and reduces the request to fit the time: fewer
-   * repeats first, then fewer units, to a shortest launch, then fewer designs. For `webgpu-page`, the page launches
-   * the designs, round by round. `bench.cancelProbe` ends the probe of a `client`, which fails with `cancelled`.
+   * Launches a few designs of a `bench.start` request a few times, and reduces the request to fit the time: first the
+   * repeats, then the units (as long as launches are not too short), then the designs. For `webgpu-page`, the page
+   * launches the designs, one plan after another. `bench.cancelProbe` ends the probe of a `client`, which fails with
+   * `cancelled`.
    */
   'bench.probe': procedure({
     ...measuringPlace,
@@ -498,7 +500,7 @@ const others = {
   'bench.bundle': procedure({
     ...measuringInput,
     archive: v.optional(v.boolean(), true),
-    /** HIP for AMD's devices, not CUDA. Thread groups are as wide as on the run's GPU, or 64 lanes without one. */
+    /** Whether to write HIP for AMD. Thread groups are as wide as on the run's GPU, or 64 lanes without a GPU. */
     hip: v.optional(v.boolean(), false),
     slurmTasks: v.exactOptional(whole(1, 1000)),
   }).returns<measuring.Bundle>(),
@@ -593,7 +595,7 @@ const others = {
     y: shortText,
     /** Maps an axis to the index of its fixed value. The best value is used for all other axes. */
     hold: v.optional(v.record(shortText, index), {}),
-    /** Sets only `passing`, which marks the cells with designs that pass. Times are the best of all designs. */
+    /** Sets only `passing`, which marks the cells with a design that passes. Times are the best of all designs. */
     filter,
   }).returns<api.LandscapeGrid>(),
   'landscape.facets': procedure({
@@ -636,13 +638,13 @@ const others = {
     designIndex: v.optional(index),
     deviceId: v.optional(shortText),
     limit: v.optional(whole(1, MAX_LISTED), 100),
-    /** Adds each design's expected regret and chance of being near the best, if the `ExportFormat` has `weighs`. */
+    /** Adds each design's expected regret and chance of being near the best, in formats that have them (`weighs`). */
     weigh: v.optional(v.boolean()),
   }).returns<api.ExportDocument>(),
   /** Returns the next part of a document of `export.render`. Each part is available once, within a minute. */
   'export.next': procedure({ part: id }).returns<api.ExportPart>(),
 
-  /** Simulates unbalanced work on an imaginary small device, to watch it. `lengths` must name a law, not a file. */
+  /** Simulates unbalanced work on an imaginary small device, for display. `lengths` must name a law, not a file. */
   'models.play': procedure({
     lengths: shortText,
     unitsPerGroup: whole(1, 64),

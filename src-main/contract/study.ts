@@ -36,7 +36,7 @@ function between(minimum: number, maximum: number) {
   const must = `must be a number from ${minimum} to ${maximum}`;
   return v.pipe(v.number(must), v.minValue(minimum, must), v.maxValue(maximum, must));
 }
-/** Keeps products of several figures with 2⁴⁰ units finite. */
+/** The largest number in most fields, so that products of several with 2⁴⁰ units stay finite. */
 export const MAX_FIGURE = 1e12;
 const ABOVE_ZERO = `must be a number above 0, at most ${MAX_FIGURE}`;
 const positive = v.pipe(v.number(ABOVE_ZERO), v.gtValue(0, ABOVE_ZERO), v.maxValue(MAX_FIGURE, ABOVE_ZERO));
@@ -341,7 +341,7 @@ const axesSchema = v.strictObject(
   'must be an object with "blockThreads" and further axes',
 );
 
-/** All quantities are known before a time is predicted. */
+/** Quantities of a design that are known before its time is predicted. */
 export const CONSTRAINT_QUANTITIES = [
   'threadsPerUnit',
   'unitsPerThread',

@@ -3,7 +3,6 @@ import type { TuningStep } from './measuring.ts';
 
 export type TuningStop = 'within' | 'all-measured' | 'budget' | 'all-failed' | 'other-device';
 
-/** Number of designs in a step of a tuning. One run measures them. */
 export const DESIGNS_PER_STEP = 4;
 
 export function failureReasons({ history }: Pick<TuningStep, 'history'>): readonly string[] {

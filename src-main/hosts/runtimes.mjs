@@ -13,16 +13,14 @@ export const NODE_NEEDED = `Lockstep needs Node ${NODE_MAJOR} or newer. On 64-bi
 export const isNodeNewEnough = () => Number(process.versions.node.split('.')[0]) >= NODE_MAJOR;
 
 /**
- * Memory settings of V8 for a Node process of the engine and its workers. Of 541 MB after 24 edits of the examples, the
- * first setting saves 64 MB and the second 20 MB, each for a few percent more processor time. Lower values cost too much
- * time: 25 % growth with `--memory-saver-mode` saves another 70 MB, but takes 1.5 times the processor time.
+ * Memory settings of V8 for a Node process of the engine and its workers. After 24 edits of the examples, the first
+ * saves 64 of 541 MB and the second 20, each for a few percent more processor time. Lower values cost too much time.
  */
 export const ENGINE_ARGUMENTS = ['--max-semi-space-size=2', '--heap-growing-percent=60'];
 
 /**
- * Memory settings of glibc, which a process reads only when it starts. With one pool for all threads instead of two,
- * the engine takes 16 MB less after 48 edits. MALLOC_MMAP_THRESHOLD_ would save 40 MB more, but edits would take 1.7
- * times as long, because the system would map and clear memory for every array.
+ * Memory settings of glibc, which a process reads only when it starts. One pool for all threads saves 16 MB after 48
+ * edits. MALLOC_MMAP_THRESHOLD_ would save more, but the system would map and clear memory for every array.
  */
 const ENGINE_MALLOC = { MALLOC_ARENA_MAX: '1' };
 

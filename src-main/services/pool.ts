@@ -78,14 +78,13 @@ function takeProgress(task: Task, nowMs: number, steps: number, limits: TaskLimi
 }
 
 /**
- * Memory of a worker for new objects, MB. Most of them die at once, so a larger size gains little. V8's default takes
- * some 150 MB more. A sweep of spmv-skewed takes the same processor time as with 24 MB, but 10 % less than with 6 MB.
+ * Memory of a worker for new objects, MB. V8's default takes some 150 MB more. A sweep is as fast as with 24 MB, but
+ * takes a tenth more processor time with 6 MB.
  */
 const MAX_YOUNG_MB = 12;
 /**
- * Limit of a worker's memory for older objects, MB. A worker needs about 30 MB. Between collections, V8 lets the heap
- * at most double if the limit is below 2 GB, and grow fourfold otherwise. A limit below 2 GB saves 100 MB after 25
- * edits. Edits take 3 % more processor time, and a sweep of spmv-skewed takes no more.
+ * Limit of a worker's memory for older objects, MB. A worker needs about 30 MB. Below a limit of 2 GB, V8 collects when
+ * the heap has doubled, not quadrupled. This saves 100 MB after 25 edits, which take 3 % more processor time.
  */
 const MAX_OLD_MB = 1900;
 

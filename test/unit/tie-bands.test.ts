@@ -117,7 +117,9 @@ describe('the expected times', () => {
     expect(expectedTimes(H100, 'thread-per-unit').text).toMatch(ours);
     expect(expectedTimes(ADA, 'padded').text).toMatch(/^No public measurements/);
     // Hasan's times are predicted with measured cycles, so they are no evidence for a time.
-    expect(expectedTimes(gpu('nvidia-k20'), 'thread-per-unit').text).toContain('not predicted from its data sheet');
+    expect(expectedTimes(gpu('nvidia-k20'), 'thread-per-unit').text).toContain(
+      'were predicted, but not from its data sheet',
+    );
   });
 
   it('are never below the minimum time of a launch, unless the prediction is', () => {

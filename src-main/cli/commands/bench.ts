@@ -285,7 +285,7 @@ function leftOutLine(leftOut: RunnableDesigns | null | undefined): string {
   return leftOut ? `lockstep: ${leftOutText(leftOut)}\n` : '';
 }
 
-/** Prints what a resumed run starts, because the user has not typed it. Fails if a page measures the run. */
+/** Prints the kernel or program of a resumed run, as the user has not typed it. Fails if a page measures the run. */
 export async function checkResumable(engine: Engine, terminal: Terminal, id: number): Promise<Result<null>> {
   const run = await engine.call('runs.get', { id });
   if (!run.ok || run.value.kind !== 'bench') return ok(null);

@@ -55,7 +55,7 @@ interface CompareOptions extends GlobalOptions {
   readonly best?: boolean;
 }
 
-/** The exit status is 1 for slower designs (without `best`, also for failed ones), so that a build script can stop. */
+/** The exit status is 1 if designs became slower (without `best`, also if any failed), so that a build script stops. */
 async function compareRunsCommand(
   engine: Engine,
   terminal: Terminal,

@@ -24,7 +24,7 @@ export function addDevices(program: Command, { terminal, places, withEngine, wit
           const known = await call(engine, 'devices.get', { ids: [id] });
           const list = await call(engine, 'devices.list', {});
           const measured = await call(engine, 'evidence.devices', {});
-          // The list also says which devices are the user's own, but it has no parts (`ID:66`).
+          // Only the list says which devices are the user's own, but parts of devices (`ID:66`) are not in it.
           const device = list.find((entry) => entry.id === id) ?? known[0];
           const estimates = Object.keys(device).filter((field) => isEstimate(device, field));
           terminal.json({ ...device, estimates, evidence: measured[id] ?? null });

@@ -33,7 +33,7 @@ export async function adviseCode(
   const { device, plan, key } = own;
   if (device.kind === 'cpu') return cpuHasNoCode({ designIndex, device: device.name });
   const { columns } = await context.pool.run('survey', { plan, key, part: Uint32Array.of(design), ties: own.ties });
-  // Counting all ties takes as long as the map, for which the code does not wait.
+  // Counting all ties takes long, so the exported code states their number only if it is known.
   const known = predictions.known(own);
   const rank = known ? known.equal.indexOf(design) + 1 : 0;
   const found = known && (await weigh(device.id));

@@ -22,9 +22,9 @@ const MAX_WEIGHINGS = 4;
 export function adviceHandlers(context: Context): Handlers<ProceduresOf<'advice'>> {
   const ownPredictions = createPredictions(context.pool);
   const turns = new Turns();
-  /** A call with `robust` follows one without, so it replaces only calls with `robust`. A call without replaces all. */
+  /** `robust` calls cancel only each other, because a call without `robust` precedes each of them. */
   const weighings = new Turns();
-  /** Each weighing takes seconds, so the code of the design on screen takes the one that the page has asked for. */
+  /** Weighing takes seconds, so exported code uses the result that the page has already requested. */
   const weighed = new Map<string, Promise<Result<Uncertainty>>>();
   const weighedKey = ({ study, devices }: AdvisedStudy, deviceId: string | undefined): string =>
     JSON.stringify([study, devices.map(({ plan }) => plan.id), deviceId]);

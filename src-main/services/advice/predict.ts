@@ -232,7 +232,7 @@ function extending(
     const launchOf = (): number => {
       const [rounds, grid] = [numberOf('unitsPerThread'), numberOf('gridBlocks')];
       if (device.kind === 'cpu' && grid > 0) return placeIn(launches, { kind: 'cores', value: grid });
-      // An exported design has units per thread and blocks. The blocks of a mixed design are those of all its launches.
+      // An exported design has units per thread and blocks; a mixed design has the blocks of all its launches.
       const slots = blocks.values[block] / threads.values[unitThreads];
       const isMixed = orders.values[order].startsWith('mixed');
       if (

@@ -29,7 +29,7 @@ type Extent = Look | 'whole-coarse';
 const isWhole = (extent: Extent): boolean => extent === 'all' || extent === 'whole-coarse';
 
 export interface DevicePrediction {
-  /** Designs that were predicted, or excluded by their lower bound. */
+  /** The number of designs that were predicted, or excluded by their lower bound. */
   readonly predicted: number;
   readonly invalid: number;
   /** Designs within `AGREEMENT_FRACTION` of the fastest time, ascending in time. */
@@ -45,7 +45,7 @@ export interface DevicePrediction {
 
 export interface Predictions {
   known(device: AdvisedDevice): DevicePrediction | null;
-  /** Throws if the turn ends. The next call can reuse the laws that were made by then. */
+  /** Throws if `turn` fires. The next call can reuse the laws that were made by then. */
   of(devices: readonly AdvisedDevice[], look: Extent, turn: AbortSignal): Promise<readonly DevicePrediction[]>;
   /** Counts the designs of all these devices together, for each entry of `INVALID_REASONS`. */
   reasons(devices: readonly AdvisedDevice[], turn: AbortSignal): Promise<readonly number[]>;
@@ -93,7 +93,7 @@ export function createPredictions(pool: Pool): Predictions {
   /** The fastest time found so far for a plan without an exact prediction, ms; Infinity if no valid design is known. */
   const foundMs = new Map<string, number>();
 
-  /** After an edit of the axes, finds the earlier prediction that covers most of the designs; `null` if none helps. */
+  /** Returns the earlier prediction that covers most designs after an edit of the axes; `null` if none helps. */
   function recall({ device, inputs, plan }: AdvisedDevice): Recalled | null {
     // On a CPU, the first block size stands for all block sizes, and an edit may put another block size first.
     if (device.kind === 'cpu') return null;
@@ -203,7 +203,7 @@ export function createPredictions(pool: Pool): Predictions {
           return { device, part, leading, isNeeded: leading > 0 || remembered.size === 0 };
         });
       });
-      // To find a valid design soon, jobs with remembered designs come first, or all jobs of a device without any.
+      // `isNeeded` jobs come first, so that a valid design is found soon.
       jobs.sort((a, b) => Number(b.isNeeded) - Number(a.isNeeded));
       const asked = jobs.map(({ device, ...rest }) => ({
         plan: device.plan,
@@ -284,7 +284,7 @@ export function createPredictions(pool: Pool): Predictions {
   };
 }
 
-/** Identifies designs, units, resident blocks and registers. Times of earlier plans help only if these are equal. */
+/** A key of designs, units, resident blocks and registers. The times of an earlier plan help only with an equal key. */
 const launchesOf = keptWith((device: AdvisedDevice): string => {
   const { implementations } = device.predictor();
   const launches = implementations.map(({ shapes: [shapes], plan: { kernelsByThreads = {} } }) => [

@@ -188,7 +188,7 @@ export async function recommend(
   });
 }
 
-/** Counts the designs that are tied with the fastest; until all are predicted, only those that are about as fast. */
+/** Counts the designs tied with the fastest. Until all are predicted, only designs about as fast are counted. */
 export function countTies({ ties }: AdvisedDevice, { equal, columns: { timeMs }, others }: DevicePrediction): number {
   if (others) return others.ties.count;
   return equal.filter((design, at) => timeMs[at] <= timeMs[0] * (1 + tieFraction(ties, equal[0], design))).length;

@@ -287,7 +287,7 @@ const HOW = {
   enter: 'The imported code does not show this value. Enter it for your kernel.',
 } as const;
 
-/** Whether code was imported: it shows what an iteration needs. A profile does not show this. */
+/** Whether code was imported, which shows what an iteration needs. A profile does not. */
 const isCodeRead = ({ study: { kernel } }: AdvisedStudy): boolean =>
   kernelOrigin(kernel, 'instructionsPerIteration') === 'imported' && kernelOrigin(kernel, 'unit') === 'imported';
 

@@ -8,7 +8,7 @@ import { createPredictions, runPredictions } from './predictions.ts';
 import { adviseRun } from './prepare.ts';
 import { uncertainty } from './uncertainty.ts';
 
-/** Compares designs with the best one of their device. A design that cannot run in some draw has no expected regret. */
+/** Compares designs with the best one of their device. The regret of a design that cannot run in some draw is NaN. */
 export async function weighedDesigns(
   context: Context,
   view: RunView,

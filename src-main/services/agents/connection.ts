@@ -177,7 +177,6 @@ export async function connect(settings: RedisSettings): Promise<Result<Connectio
   const { options, prefix, place } = read.value;
   const { Redis } = await import('ioredis');
   let looking = true;
-  // Duplicates of this connection use the same strategy.
   const retryStrategy = (attempts: number): number | null =>
     looking ? Math.min(MAX_RETRY_MS, 50 * 2 ** Math.min(attempts, 10)) : null;
   const redis = new Redis({ ...options, retryStrategy });

@@ -47,7 +47,7 @@ export interface Owner {
 
 /** The time between two checks of pending jobs, ms. A Redis that loses its data also loses events. */
 const RECONCILE_MS = 3000;
-/** Minimum number of tasks at once, so that agents that join during a run find work at once. */
+/** The owner hands out at least this many tasks, so that agents that join during a run find work immediately. */
 const MIN_CAPACITY = 8;
 const RECORD_WAIT_MS = 2000;
 

@@ -61,7 +61,7 @@ export function remoteTarget(target: string): { readonly target: string; readonl
 
 export const encode = (value: unknown): Buffer => serialize(value);
 
-/** Gives each array its own memory, which can be transferred. */
+/** Decodes data. Each array has its own memory, which can be transferred. */
 export function decode<T>(bytes: Uint8Array): T {
   return withArrays(deserialize(bytes), (array) => array.slice()) as T;
 }

@@ -25,7 +25,7 @@ import { percent } from '../export/text.ts';
 const keptBands = data as KeptBands;
 const TAKEN_QUANTILE = 0.75;
 
-/** Returns the measured board with the same chip: this board, or the one with the nearest memory bandwidth. */
+/** Returns this board if it was measured, or else the measured board of its chip with the nearest bandwidth. */
 function measuredChip(device: Device): MeasuredChip | undefined {
   if (device.kind !== 'gpu') return undefined;
   const { architecture, multiprocessors } = device;
@@ -50,7 +50,7 @@ function measuredBand(devices: readonly string[], kinds: readonly Implementation
   const { fraction, count, dataset } = found;
   return {
     fraction: Math.max(AGREEMENT_FRACTION, fraction),
-    source: `measured times of ${text} (${dataset}: for ${percent(keptBands.quantile)} of ${count.toLocaleString('en')} pairs, the predicted ratio errs by less than this)`,
+    source: `measured times of ${text} (${dataset}: for ${percent(keptBands.quantile)} of ${count.toLocaleString('en')} pairs, the predicted ratio of their times errs by less than this)`,
     takenFrom: null,
     count,
   };
@@ -96,8 +96,8 @@ const wider = (one: TieBand, other: TieBand): TieBand => (other.fraction > one.f
 /**
  * Returns the fraction by which two predicted times of a device must differ for measurements to confirm their order:
  * `tieBand(device)` for designs that differ only in shape, `tieBand(device, 'padded', 'even-share')` for designs that
- * take their work in these ways. If it was not measured on the device's chip, it comes from other devices (`source` is
- * null), and the second is then at least as wide as the first.
+ * take their work in these ways. A fraction that was not measured on the device's chip comes from other devices
+ * (`source` is null). The second fraction is then at least the first.
  */
 export function tieBand(
   device: Device,

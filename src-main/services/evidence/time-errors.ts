@@ -46,7 +46,7 @@ export function expectedTimes(device: Device, kind: ImplementationKind): Expecte
     ? 'No public measurements of this device are known'
     : evidence.agreement.every(({ caveat }) => caveat !== undefined)
       ? `Only our own launches on ${evidence.device} are known, and they were not held out`
-      : `The times measured on ${evidence.device} are not predicted from its data sheet`;
+      : `The times measured on ${evidence.device} were predicted, but not from its data sheet`;
   const isStarted = device.kind === 'cpu' || device.launchMicroseconds !== undefined;
   return {
     error: [Math.min(0, Math.log(low)), Math.max(0, Math.log(high))],
@@ -57,7 +57,7 @@ export function expectedTimes(device: Device, kind: ImplementationKind): Expecte
   };
 }
 
-/** Includes the start of a launch. Errors are assumed to be independent, so their squared logarithms are added. */
+/** Returns the range of a time, ms, with its start. Errors count as independent, so their squared logarithms add up. */
 export function timeRange(
   timeMs: number,
   startMs: number,
@@ -65,7 +65,7 @@ export function timeRange(
 ): { readonly lowMs: number; readonly highMs: number } {
   const below = Math.hypot(...errors.map(([low]) => Math.min(0, low)));
   const above = Math.hypot(...errors.map(([, high]) => Math.max(0, high)));
-  // The range goes below the floor of launch times only if the prediction does.
+  // The range goes below `LAUNCH_FLOOR_MS` only if the prediction does.
   const lowMs = Math.max(timeMs * Math.exp(-below), Math.min(timeMs, LAUNCH_FLOOR_MS));
   return { lowMs, highMs: (timeMs + startMs) * Math.exp(above) };
 }

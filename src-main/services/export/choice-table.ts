@@ -186,8 +186,8 @@ export async function choiceTable(
 }
 
 /**
- * Only threads per unit, block size and launch vary. One unit per slot is always among the launches, because it
- * replaces a fixed grid that is too large for the units.
+ * Returns axes on which only threads per unit, block size and launch vary. One unit per slot is always among the
+ * launches, because it replaces a fixed grid that is too large for the units.
  */
 function launchAxes({ ranking, predictor }: RunView, device: Device, { designIndex }: RankRow): SpaceAxes {
   const { blockWidth: _rows, ...axes } = predictor.plan.axes;

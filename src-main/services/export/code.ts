@@ -62,7 +62,7 @@ export function gridForNote({ isGridFixed }: CodeSource, fixed: string, what = '
 }
 
 /**
- * Empty if all inputs are known and no other design is tied with the fastest.
+ * Returns how the design was weighed and how many others are tied with it; empty if neither applies.
  * @param all whether all ties are counted
  */
 export function pickText(

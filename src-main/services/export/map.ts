@@ -19,7 +19,7 @@ interface DeviceMap {
   readonly x: { readonly label: string; readonly texts: readonly string[] };
   readonly y: { readonly label: string; readonly texts: readonly string[] };
   readonly timeMs: readonly (number | null)[];
-  /** For each cell, the index in `settings` of the values that the best design has on the axes that are not drawn. */
+  /** For each cell, an index into `settings`: the best design's values on the axes that are not drawn. */
   readonly setting: readonly number[];
   readonly settings: readonly string[];
   readonly chosen: number;

@@ -69,7 +69,7 @@ function together(counts: readonly number[], refused: ReadonlySet<number>): read
   return products;
 }
 
-/** Renumbers designs for axes that keep only some of their positions. The order stays the same. */
+/** Returns the designs' numbers in a space whose axes keep only the positions `places`. The order stays the same. */
 export function renumbered(designs: Iterable<readonly number[]>, places: readonly (readonly number[])[]): Uint32Array {
   const counts = places.map(({ length }) => length);
   const at = places.map((kept) => new Map(kept.map((place, i) => [place, i])));

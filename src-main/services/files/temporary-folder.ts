@@ -22,7 +22,7 @@ export async function inTemporaryFolder<T>(body: (folder: string) => Promise<Res
   }
 }
 
-/** The lengths in folders that killed processes have left may take hundreds of megabytes. */
+/** Killed processes leave folders whose lengths may take hundreds of megabytes. */
 async function removeLeftFolders(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     const pid = name.startsWith(PREFIX) ? /^(\d+)-/.exec(name.slice(PREFIX.length))?.[1] : undefined;

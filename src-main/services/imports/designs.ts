@@ -401,14 +401,14 @@ export const NO_CAP: ReadonlySet<string> = new Set(['', 'none', 'null', '–']);
 const LAUNCH = ['blockThreads', 'gridBlocks', 'unitsPerThread'] as const;
 
 function isLaunch(design: Design, wanted: Wanted): boolean {
-  // Files for tuners have 0 for the blocks or the units per thread. The number that is 0 follows from the other one.
+  // In files for tuners, the blocks or the units per thread are 0 and follow from the other number.
   return LAUNCH.every((field) => !wanted[field] || wanted[field].value === 0 || wanted[field].value === design[field]);
 }
 
 /**
- * Returns whether a launch fixes the same number as a tuner's file. If the file has units per thread but no blocks, or
- * 0 blocks, the number of blocks must follow from the units. If it has blocks but 0 units per thread, the blocks must
- * be fixed.
+ * Returns whether a launch fixes what a tuner's file fixes: the units per thread or the blocks. A file with units per
+ * thread but no blocks, or 0 blocks, fixes the units per thread. A file with blocks but 0 units per thread fixes the
+ * blocks.
  * @param byUnits whether the sweep has launches with fixed units per thread
  */
 function isKind(kind: Launch['kind'], { gridBlocks, unitsPerThread }: Wanted, byUnits: boolean): boolean {

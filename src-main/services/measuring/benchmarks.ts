@@ -61,7 +61,7 @@ export interface BenchRunStudy extends Partial<RunStudy>, MeasuredRunStudy {
   readonly bench: PlanLine;
 }
 
-/** The time limit until a program mentions its first case, ms. Before, it compiles and computes the correct results. */
+/** The time limit until a program mentions its first case, ms. It first compiles and computes the correct results. */
 const START_LIMIT_MS = 300_000;
 /** A measuring program counts as hung if it ends no case until this long after the limit of the case, ms. */
 const graceMs = (limitMs: number): number => Math.max(2000, limitMs / 2);

@@ -51,7 +51,7 @@ export function isSameDevice(device: Device, measuring: Pick<MeasuringDevice, 'n
 }
 
 /**
- * Returns the id of the catalogue's device with this id (`ID:66` is a part), or with this name as a driver writes it.
+ * Returns the id of the device with this id (`ID:66` has 66 of its multiprocessors) or this name, as drivers write it.
  * Fails like the catalogue if there is none, and with `bad-input` if several devices match.
  */
 export async function namedDevice(

@@ -172,7 +172,7 @@ export function measuringWarnings(
   if (failed.length > 0) warnings.push(`Not measured: ${counted(failed)}.`);
   const instant = labels((record) => repeatsOf(record)?.time.medianMs === 0);
   if (instant.length > 0) warnings.push(`Too fast for the timer, left out of comparisons: ${counted(instant)}.`);
-  // For the suite `contention`, the findings already report this for each case.
+  // For the suite `contention`, the findings already report disturbances by other programs.
   const disturbed = labels(({ detail }) => {
     const { case: one, values } = detail as MeasuredCaseDetail;
     return one.benchmark === 'unit-loop' && disturbedFraction(values) !== null;

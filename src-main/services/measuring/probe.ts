@@ -21,7 +21,7 @@ import { EMULATION_TARGET, isCallerTarget, measureOn, PAGE_TARGET } from './targ
 /** The time limit of one design in the probe, ms. If a design takes longer, its exact time does not matter. */
 const PROBE_CASE_LIMIT_MS = 20_000;
 const ROUND_LIMIT_MS = 300_000;
-/** If a round has too few units to fill the blocks of any design, the number of units grows by this factor. */
+/** If the units cannot fill the blocks of any design, their number grows by this factor. */
 const GROWTH = 2;
 
 type Request = ProcedureArguments<'bench.start'>;
@@ -86,7 +86,7 @@ function spread(cases: readonly BenchCase[]): readonly number[] {
   );
 }
 
-/** Plans a round, with more units than wanted if all designs of the round have more blocks than units. */
+/** Plans the next launches of a probe, with more than `wanted` units if these fill the blocks of no design. */
 async function planRound(
   input: Request,
   designs: readonly number[],

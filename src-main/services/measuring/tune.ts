@@ -19,7 +19,7 @@ import { measuredDeviceId } from './plans.ts';
 import { runnableDesigns } from './runnable.ts';
 import { checkLimits, EMULATION_TARGET, targetAbility, targetBackend, type Targets } from './targets.ts';
 
-/** A step chooses among at most this many designs and those measured. Its duration is proportional to their number. */
+/** A step chooses among the measured designs and at most this many others. Its duration is proportional to both. */
 const MAX_CONSIDERED = 16_384;
 /** The share of the considered designs that are the best by prediction, until it is known how good predictions are. */
 const BEST_SHARE = 0.5;
@@ -142,9 +142,9 @@ export function consideredAmong(list: Uint32Array, bestShare: number, most = MAX
 }
 
 /**
- * Returns the designs that were measured in the same way with all units, each with its newest measurement. The
- * predicted time of ordering the units is added, because measurements do not include it. If the runs were on different
- * devices, only the newest device counts.
+ * Returns the designs that were measured on this target by this program or kernel, with all units: each with its newest
+ * measurement. The predicted time of ordering the units is added, because measurements do not include it. If the runs
+ * were on different devices, only the newest device counts.
  */
 async function knownDesigns(
   { store }: Context,

@@ -71,7 +71,7 @@ function classSentences(classes: readonly DesignClass[]): readonly string[] {
   ];
 }
 
-/** The prediction assumes this arrangement of the units in a GPU program. */
+/** Describes the arrangement of the units in a GPU program that the prediction assumes. */
 export function layoutSentences(design: Design): readonly string[] {
   const { balancing, loop } = design;
   const order = unwrap(parseBalancing(balancing));

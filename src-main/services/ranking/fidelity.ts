@@ -163,7 +163,6 @@ export function fastestOf(findings: Findings, list: Uint32Array): FastestFound {
 
 type FoundOrder = Readonly<Record<'simulatedMs' | 'measuredMs', readonly number[]>>;
 
-/** Maximum number of remembered orders of a run. */
 const MAX_ORDERS = 8;
 
 /** Keeps the orders of lists on screen, by number. A list keeps the order that it had when it was opened. */

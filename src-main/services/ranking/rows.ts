@@ -147,8 +147,8 @@ export function predictedRow(
 }
 
 /**
- * Returns the part of a valid design's predicted time that orders the units before the launch, ms. Measurements time
- * only the kernel, so a measured time must be compared with the predicted time minus this part.
+ * Returns the part of a valid design's predicted time, ms, that is for ordering the units before the launch. Measured
+ * times cover only the kernel, so they must be compared with the predicted time minus this part.
  */
 export function orderingMs(view: Pick<RunView, 'predictor'>, design: number): number {
   return computeBalancingTime(view.predictor, design);

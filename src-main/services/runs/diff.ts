@@ -58,7 +58,7 @@ function sameSpace(left: RunView, right: RunView): boolean {
   return JSON.stringify([a.map((d) => d.id), restA]) === JSON.stringify([b.map((d) => d.id), restB]);
 }
 
-/** The ranks of a million pairs would take a second and add nothing. */
+/** A rank correlation of a million pairs would take a second and add nothing. */
 const MAX_RANKED = 100_000;
 
 function rankCorrelation(left: RunView, right: RunView): Pick<RunDiff, 'spearman' | 'compared'> {

@@ -10,7 +10,7 @@ import { predictionInputs } from './plan.ts';
 export function decidingUnknown(study: Study, axes: SpaceAxes, device: Device): Unknown {
   const unknown = unknownOf(study, device);
   const deciding = new Set(decidingFields(predictionInputs(study, axes), device).map(({ field }) => field));
-  // An unstated chain contains all instructions, so it matters as much as a stated chain.
+  // Without a stated chain, all instructions count as one chain, which matters as much as a stated one.
   const kernel = unknown.kernel.filter(({ field }) => deciding.has(field) || field === 'chainInstructions');
   const movesData =
     deciding.has('accesses') ||
@@ -32,7 +32,7 @@ export const BANDWIDTH = {
   label: 'Achieved fraction of the bandwidth',
 } as const;
 
-/** Returns the fraction of gathers that a prediction lets miss, in any implementation, and its law. */
+/** Returns which fraction of the gathers is assumed to miss, in all implementations, and the law of this fraction. */
 export function assumedGathers({ kernel, implementations = [] }: Study, laws: Laws) {
   const isUnsized = hasUnsized(
     [kernel, ...implementations.map((one) => one.kernel)].flatMap(({ accesses = [] }) => accesses),

@@ -267,7 +267,7 @@ export function storedAxes(axes: SpaceAxes): RunAxes {
   };
 }
 
-/** If the units have an order, the law is made from their lengths. */
+/** Returns the plan of a sweep. If the units have an order, their lengths replace `law`. */
 export function sweepPlan(
   id: string,
   study: Study,

@@ -31,7 +31,7 @@ export async function spmvStudy({ store, resourceFolder }: Context, lengths: str
 
 const SPMV_EXAMPLE = 'spmv-implementations.json';
 
-/** The rows of the matrix are in order, and the vector has one element per column. */
+/** Returns the example's study for another matrix: its rows in order, and a vector with one element per column. */
 export async function spmvOf(resourceFolder: string, { name, lengths, rows, columns }: Matrix): Promise<Result<Study>> {
   const example = await readStudyFile(join(resourceFolder, EXAMPLES_FOLDER, SPMV_EXAMPLE));
   if (!example.ok) return example;

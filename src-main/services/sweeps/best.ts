@@ -104,7 +104,7 @@ export function runBest(context: Context, run: RunRecord, plan: SweepPlan, wante
     if (designs.length > 0 && !signal.aborted) {
       const timeMs = columns.timeMs[fastest];
       best = { timeMs, design: designText(describeDesign(createPredictor(plan), designs[fastest]).design) };
-      // Unless the run keeps every design within this limit, the pick among all of them must be made now.
+      // A run that does not keep all designs within this limit cannot pick one of them later.
       const limitMs = timeMs * (1 + AGREEMENT_FRACTION);
       if (designs.length === wanted && kept.limitMs() <= limitMs) {
         at = 0;

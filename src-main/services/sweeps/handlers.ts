@@ -31,7 +31,7 @@ export function sweepHandlers(context: Context): Handlers<'runs.start' | Procedu
       // A larger space has too many designs to check each of them.
       const tally = enumerated > MAX_DESIGNS ? [] : await context.pool.run('classify', { plan });
       const counts = axisCounts(axes.value);
-      // A CPU partitions its units in their order, and draws them if it is not known.
+      // A CPU takes units in their own order or, if it is unknown, in the order in which they were drawn.
       const isOrdered = Boolean(lengths?.order) || axes.value.devices.some(({ kind }) => kind === 'cpu');
       return ok({
         enumerated,

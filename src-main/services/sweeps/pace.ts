@@ -1,6 +1,8 @@
 export interface FinishedSweep {
   readonly designs: number;
-  /** The number of units if they are taken in their order, which takes a time proportional to it; otherwise `null`. */
+  /**
+   * The number of units if they are predicted one by one, so that the time grows with their number; otherwise `null`.
+   */
   readonly orderedUnits: number | null;
   readonly elapsedMs: number;
 }
@@ -28,9 +30,9 @@ export function withSweep(known: readonly FinishedSweep[], finished: FinishedSwe
 }
 
 /**
- * Returns the designs per ms of a sweep, by the largest run of its kind, because its start matters least. Of equal
- * runs, the last counts. A design whose units are taken in their order can take hundreds of times as long as one with a
- * law.
+ * Returns the designs per ms of a sweep, by the largest run of its kind, where the start of the run matters least. Of
+ * equal runs, the last counts. A design whose units are taken in their order can take hundreds of times as long as one
+ * with a law.
  */
 export function designsPerMs(known: readonly FinishedSweep[], orderedUnits: number | null): number {
   const work = (run: FinishedSweep): number => run.designs * (run.orderedUnits ?? 1);

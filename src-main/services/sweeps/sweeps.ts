@@ -241,7 +241,8 @@ function longestOf<T>(queues: readonly T[][]): T[] {
 }
 
 /**
- * A task has the same designs on every device, because they need the same depth laws.
+ * Returns the tasks of a sweep that are not `saved`. A task has the same designs on every device, because these share
+ * depth laws.
  * @param counts the number of values on each axis, in the order of AXIS_ORDER
  */
 export function missingTasks(

@@ -39,7 +39,7 @@ export const triton = tunerFormat({
 
 /** Numbers of units to predict, relative to the study's number. */
 const UNITS_FACTORS = [1 / 256, 1 / 64, 1 / 16, 1 / 4, 1, 4, 16, 64];
-/** Units in a given order are predicted one by one, so numbers above both this and the study's are left out. */
+/** Ordered units are predicted one by one, so at most this many are tried, or the study's number if that is larger. */
 const MAX_ORDERED_UNITS = 2 ** 22;
 
 interface UnitsTable {
