@@ -50,7 +50,7 @@ export function headNames(names: readonly string[]): readonly string[] {
   return namesWithout(names, MEMORY);
 }
 
-/** Leaves out the series in cells of a matrix, if the names remain different: `4090`, `8360Y`. */
+/** Shortens names for the cells of a matrix, without the product series, if they remain different: `4090`, `8360Y`. */
 export function cellNames(short: readonly string[]): readonly string[] {
   return namesWithout(short, SERIES);
 }

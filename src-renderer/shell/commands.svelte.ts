@@ -80,7 +80,7 @@ export class Commands {
         (event.target as HTMLElement).blur();
         return;
       }
-      // Where nothing was typed, a browser's undo would change the field before, as if a user typed in that field.
+      // In a field without typed text, the browser's undo would change the field edited last, as if a user typed there.
       const isStudyUndo = /^Mod\+(Shift\+)?Z$/.test(key) && isSettledField(event.target);
       if (isStudyUndo) event.preventDefault();
       // Text fields keep their own undo, clipboard and selection.

@@ -93,7 +93,7 @@ async function saveStudyAs({ editor: { id, study }, engine, library, notices }: 
   if (saved === null) return;
   // A narrow window cuts off the end of a notice, so long paths come last.
   if (lacking !== '')
-    notices.show(`Saved without its lengths, ${lacking}. Take ${lengthsText(workload.lengths)} along too (${saved})`);
+    notices.show(`Saved without its lengths, ${lacking}. Take ${lengthsText(workload.lengths)} along with ${saved}`);
   else if (beside.length > 0)
     notices.show(
       `Saved with ${listText(parts)}. Keep ${beside.length === 1 ? 'both' : 'all'} files in one folder and open them together: ${[saved, ...beside].join(', ')}`,

@@ -13,7 +13,7 @@ function lengthsOf(path: string): string {
 }
 
 /**
- * Leaves out the path of the schema, which starts in the folder of an example or of another file.
+ * Returns the text of a study's file, without the path of the schema, which is relative to another file.
  * @param lengthsFile path of the CSV of the lengths, which will be in the folder of the study's file
  */
 export function studyText({ $schema: _schema, ...study }: Study, lengthsFile: string | null): string {

@@ -35,7 +35,7 @@ export class Advice {
   #state = $state<State>('none');
   readonly state = $derived(this.#state);
   readonly #isSlow = lasting(() => this.#state === 'loading' || this.#state === 'coarse', SLOW_AFTER_MS);
-  /** Whether only a glance has answered. It may have found nothing better than the best designs before the edit. */
+  /** Whether the answer is a glance (see `Look`), which may have found only the best designs before the edit. */
   #isGlance = $state(false);
   readonly #isEarly = lasting(() => this.#isGlance && this.#state === 'coarse', DIM_GLANCE_AFTER_MS);
   readonly #isOutdated = lasting(

@@ -31,7 +31,7 @@ export class CoarseFirst<In, Out> {
   #asking = false;
   /** Whether the glance or the coarse answer of the newest version is awaited. */
   #early = false;
-  /** The newest version that has rested, but waits for its early answers. */
+  /** The newest version of the input that has rested, but waits for its early answers. */
   #rested = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #held = false;

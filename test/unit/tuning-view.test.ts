@@ -68,7 +68,7 @@ describe('plot of a tuning', () => {
     expect(says(step, 'budget')).toContain('ended at its limit of 3 designs');
     expect(says(step, 'cancelled')).toContain('The measurements are kept');
     expect(says(stepAfter([null, null, null]), 'all-failed')).toBe(
-      'All 3 designs failed: The compiler is missing. Remove the cause, or choose another target. Continue tries the next designs.',
+      'All 3 designs failed: The compiler is missing. Remove the cause, choose another target, or continue with the next designs.',
     );
     expect(says(stepAfter([]))).toBe('');
     const words = /fastest design of all\. The measured order contradicts .* measurements\. Measuring the next/;

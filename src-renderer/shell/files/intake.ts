@@ -75,7 +75,8 @@ async function addDevice(app: App, device: Readonly<Record<string, unknown>>, fi
 }
 
 /**
- * Imports a study, with the files of its lengths and its devices if these are among the files, or else the first file.
+ * Imports the study among the files, with its lengths and devices if they are among them too. Without a study, imports
+ * the first file.
  */
 export async function takeFiles(app: App, files: readonly File[]): Promise<void> {
   let study: StudyFile | null = null;

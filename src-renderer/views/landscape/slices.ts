@@ -30,7 +30,9 @@ export function axisLabels(axis: string, texts: readonly string[]): readonly str
   });
 }
 
-/** Sorts slices by their axes in `order`, and values that are numbers in ascending order, except launches. */
+/**
+ * Sorts slices by the place of their axis in `order`, and the numbers of a slice in ascending order, except launches.
+ */
 export function prepareSlices(
   slices: ProcedureOutput<'ranking.slices'>,
   order: readonly (string | null)[],

@@ -1,7 +1,7 @@
 import type { MeasuredTime } from '../../../src-main/contract/measuring.ts';
 import { summariseRepeats } from '../../../src-workers/models/calibration/repeats.ts';
 
-/** Returns all launches, warm-ups first, numbered from 0. The engine finds outliers by the same function. */
+/** Returns all launches, warm-ups first, numbered from 0. Outliers are found as in the engine. */
 export function launches({ timesMs, warmUpMs }: MeasuredTime) {
   const all = [...warmUpMs, ...timesMs];
   const summary = summariseRepeats(

@@ -18,7 +18,7 @@ const MARGIN = 0.07;
 /** The smallest ratio of highest to lowest time in a frame. In a smaller frame, noise would look like an effect. */
 const MIN_RATIO = 1.06;
 
-/** Returns the frame around points; null if there are none. Without margins, its ends have at least `leastRatio`. */
+/** Returns the frame around points; null if there are none. Without its margins, its ratio is at least `leastRatio`. */
 export function scatterFrame(
   points: readonly Pick<MeasuredPoint, 'predictedMs' | 'medianMs'>[],
   leastRatio = MIN_RATIO,

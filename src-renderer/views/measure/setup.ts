@@ -86,7 +86,7 @@ export interface MeasuringSetup {
   readonly timeS: number;
 }
 
-/** Null for suites whose cases are planned later. `runnable`: how many designs the target can run, if known. */
+/** Returns how many designs will be measured; null for suites. `runnable`: how many the target can run, if known. */
 function plannedDesigns(setup: MeasuringSetup, runnable: number | null): number | null {
   if (setup.suite !== 'designs') return null;
   return setup.choose === 'named' ? setup.designs.length : Math.min(setup.count, runnable ?? Infinity);

@@ -19,7 +19,7 @@ function intervalText(bounds: Bounds | null, write: (value: number) => string): 
   return bounds === null ? '' : `; 95${NBSP}% interval ${write(bounds.low)} to ${write(bounds.high)}`;
 }
 
-/** If equal predictions leave open which design is first, its figures are means over the tied designs. */
+/** Returns words for the model's first choice: one design, or the mean over several with equal predictions. */
 function firstChoice(tied: number): { readonly label: string; readonly hint: string; readonly words: string } {
   return tied === 1
     ? {

@@ -61,7 +61,7 @@ export function matrixPowerRows(cases: readonly MeasuredCase[], laws: Readonly<R
     const measuredMean = valueOf(each, 'meanLoss');
     const measuredAggregate = valueOf(each, 'aggregateLoss');
     if (measuredMean === null && measuredAggregate === null) return [];
-    // A row comes from two cases: units in lockstep, and units in separate groups. The first with losses counts.
+    // A row comes from two cases: units in lockstep, and units in separate groups. The first case with losses counts.
     const key = `${parameters.lengths} ${parameters.unitsPerGroup} ${parameters.synchronised}`;
     if (seen.has(key)) return [];
     seen.add(key);
@@ -81,7 +81,7 @@ export function matrixPowerRows(cases: readonly MeasuredCase[], laws: Readonly<R
   });
 }
 
-/** Unless `complete` (all times have arrived), nothing is fitted, because emulating the stack takes too long. */
+/** Fits the model only if `complete` (all times have arrived), because emulating the stack takes long. */
 export function loopFindings(cases: readonly MeasuredCase[], complete: boolean) {
   const own = casesOf(cases, 'divergent-loops');
   const unit = own.some(({ each }) => valueOf(each, 'cycles') !== null) ? 'cycles' : 'ns';

@@ -56,7 +56,7 @@ export function tuningVerdict(
   if (measured === 0) {
     const [reason, ...others] = failureReasons(step);
     const more = others.length > 0 ? ` (and ${counted(others.length, 'other reason')}, in the list)` : '';
-    return `${step.failed === 1 ? 'The design' : `All ${counted(step.failed, 'design')}`} failed${reason ? `: ${reason.replace(/\.$/, '')}${more}` : ''}. Remove the cause, or choose another target. Continue tries the next designs.`;
+    return `${step.failed === 1 ? 'The design' : `All ${counted(step.failed, 'design')}`} failed${reason ? `: ${reason.replace(/\.$/, '')}${more}` : ''}. Remove the cause, choose another target, or continue with the next designs.`;
   }
   switch (state.stopped) {
     case 'within':
@@ -68,7 +68,7 @@ export function tuningVerdict(
     case 'other-device':
       return 'The last step added no measurement, because it ran on another device than the steps before. Predict again to tune for this device.';
     case 'cancelled':
-      return `${regret}The tuning was cancelled. The measurements are kept, and Continue measures the next designs.`;
+      return `${regret}The tuning was cancelled. The measurements are kept. “Continue tuning” measures the next designs.`;
     case 'all-failed':
     case null:
       return regret.trim();

@@ -25,7 +25,7 @@ export function orderedLoss(law: LengthLaw, unitsPerGroup: number, balancing: Wh
 export const ASSUMED_PIPELINE: PipelineParameters = { latencyCycles: 600, issueCycles: 30, kneeSoftness: 6.5, schedulers: 4 }; // prettier-ignore
 export const assumed = (multiprocessors: number): string => {
   const { latencyCycles, issueCycles, kneeSoftness, schedulers } = ASSUMED_PIPELINE;
-  return `Assumed: ${multiprocessors} multiprocessors, ${schedulers} schedulers each; latency ${latencyCycles} cycles, issue cost ${issueCycles} cycles. Softness ${plain(kneeSoftness)} is fitted on 5 of 16 rows (see Soft saturation).`;
+  return `Assumed: ${multiprocessors} multiprocessors, ${schedulers} schedulers each; latency ${latencyCycles} cycles, issue cost ${issueCycles} cycles. Softness ${plain(kneeSoftness)} is fitted to times of a Tesla K20 (see Soft saturation).`;
 };
 
 export interface LaunchShape {

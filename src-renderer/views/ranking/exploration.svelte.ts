@@ -66,7 +66,7 @@ export class Exploration {
     return this.devices.length > 1 && typeof deviceId === 'string' ? { deviceId } : {};
   });
   readonly filter: RankFilter = $derived.by(() => ({ ...this.address.filter, ...this.whole }));
-  /** The baseline in the address, or else the pinned design of the shown device (of the fastest, if all are shown). */
+  /** The address's baseline, or else the one pinned for the shown device (for the fastest, if several are shown). */
   readonly #pinnedIndex: number | null = $derived.by(() => {
     const { deviceId } = this;
     const isHere = (design: number | null) =>

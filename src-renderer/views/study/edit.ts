@@ -83,7 +83,7 @@ export function withOrigin(study: Study, field: KernelField, origin: Origin, at:
   const kernel = isAssumed(origin) ? kernelAt(study, at) : predictedKernelAt(study, at);
   return withKernel(study, { [field]: kernel[field], origins: { ...origins, [field]: origin } }, at);
 }
-/** Fields that give way when the key is imported (`withInspected`). */
+/** Fields that importing the key removes (`withInspected`). */
 const GIVE_WAY: Readonly<Partial<Record<InspectedField, readonly InspectedField[]>>> = {
   accesses: ['bytesPerIteration'],
   bytesPerIteration: ['accesses'],
@@ -132,7 +132,7 @@ export function withAssumed(study: Study, field: KernelNumber, at: KernelPlace =
     at === null && field === 'chainInstructions' ? undefined : usualValue(study, kernelAt(study, at), field);
   return withOrigin(withKernel(study, { [field]: value }, at), field, 'assumed', at);
 }
-/** Sets arrays in place of bytes per iteration. If none is left, bytes are assumed: an element of each old array. */
+/** Sets the arrays, which replace bytes per iteration. If none is left, an element of each old array is assumed. */
 export function withAccesses(study: Study, accesses: readonly MemoryAccess[], at: KernelPlace = null): Study {
   const own = ownKernel(study, at);
   const { accesses: _list, bytesPerIteration: _one, ...origins } = own.origins ?? {};
@@ -251,7 +251,7 @@ export function withDeviceSwitched(study: Study, id: string, device?: Device, li
     : withDevice(study, id, device, listed);
 }
 
-/** Adds a device and, for a CPU, what it needs. `listed` is the order of the rows of devices, if they are shown. */
+/** Adds a device and, for a CPU, values of `cores` and `balancing`. `listed`: devices in the order of their rows. */
 export function withDevice(study: Study, id: string, device?: Device, listed: readonly string[] = []): Study {
   const added = { ...study, devices: withListed(study.devices, id, listed) };
   return device?.kind === 'cpu' ? withCores(added, device.cores) : added;

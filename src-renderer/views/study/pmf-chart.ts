@@ -31,8 +31,8 @@ export interface PmfInput {
 }
 
 /**
- * Returns the group sizes whose depths are marked: that of the recommended design, or else of the cheapest mapping for
- * the lanes, and the largest. Only mappings of the design space count.
+ * Returns the group sizes whose depths are marked: the largest, and the recommended design's or, without one, that of
+ * the mapping with the least lane cost. Only mappings of the design space count.
  */
 export function markedGroups(
   rows: readonly Pick<GroupRow, 'unitsPerGroup' | 'threadsPerUnit' | 'laneCost'>[],

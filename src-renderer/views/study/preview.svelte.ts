@@ -116,8 +116,8 @@ export class Preview {
   }
 
   /**
-   * Returns the loss and lane cost of every way to divide a thread group of `width` lanes. Split iterations keep each
-   * lane of a unit busy for φ(u) (`costFactor`) times the unit's iterations, dealt ones for ⌈length / u⌉. Each lane
+   * Returns the loss and lane cost of every way to divide a thread group of `width` lanes. If iterations are split,
+   * each of u lanes is busy for φ(u) (`costFactor`) times the unit's iterations; if dealt, for ⌈length / u⌉. Each lane
    * also runs the other phases. All instructions are assumed to cost the same.
    */
   rows(width: number, kernel: Study['kernel']): GroupRow[] {

@@ -75,7 +75,7 @@ const WORK: Readonly<Record<Chosen['work'], { text: string; loads: (cores: numbe
   },
 }; // prettier-ignore
 
-/** Returns the bandwidth that the slides print for a CPU. They have ten CPUs, each with all cores in use. */
+/** Returns the bandwidth that the slides print for a CPU. The slides have ten CPUs, each with all cores in use. */
 function findPublished(cpu: CpuDevice, { work, cores }: Chosen): { readonly measuredGbS: number } | null {
   if (cores !== cpu.cores || work === 'task') return null;
   const at = LANGGUTH_CPUS.findIndex(({ cpu: name }) => name === `${cpu.vendor} ${cpu.name}`);

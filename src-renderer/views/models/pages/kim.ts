@@ -72,7 +72,7 @@ type Launch = ReturnType<typeof launchOf>;
 const figure = (make: (launch: Launch, say: DemoContext['say'], values: Chosen) => Figure) =>
   onDevice<Chosen>((device, values, { say }) => make(launchOf(values, device), say, values));
 
-/** Returns N_slot as if only the given buffer were limited. */
+/** Returns Kim's N_slot, the resident block slots, if only the given buffer is limited. */
 function slotsByBuffer({ model, launch }: Launch, buffer: Partial<KimDevice>): number {
   const endless = {
     blockSlots: Infinity,
