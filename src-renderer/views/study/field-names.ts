@@ -15,7 +15,6 @@ const AXES = [
   'threadsPerUnit', 'blockThreads', 'unitsPerThread', 'gridBlocks', 'blocksPerMultiprocessor', 'cores', 'registerCap',
 ] as const satisfies readonly (keyof Study['axes'])[]; // prettier-ignore
 
-/** The Greek letters of the models, as a user types them. */
 const LETTERS: Readonly<Record<string, string>> = { σ: 'sigma', κ: 'kappa', τ: 'tau', ω: 'omega' };
 
 export function spelledLetters(text: string): string {
