@@ -10,7 +10,7 @@ import type { CycleTable, Schedulers } from './time/cycles.ts';
 import { makeResidency, type Residency } from './time/residency.ts';
 import type { Caches, DepthLaws, LawCaches, LawKey } from './tables.ts';
 
-/** When block laws fill this many slabs of memory, they are dropped, so that the slabs fit in a core's cache. */
+/** Block laws are dropped when they fill this many slabs of memory, because more would not fit in a core's cache. */
 const MAX_SLABS = 8;
 const DEPTH_LAW_BYTES = 16 * 2 ** 10;
 /** Usual times to make a depth law and a launch. A full cache first drops values that are quick to make. */

@@ -6,11 +6,11 @@
 
 /** A tail with this probability no longer matters, even for the longest-lived of a million blocks. */
 export const NEGLIGIBLE_LIFE = 1e-9;
-/** Steps of a law at quantiles of the depths of groups, for sampled blocks and sorted windows. */
+/** Number of steps for the depths of groups, in a law of sampled blocks or of a sorted window. */
 export const GROUP_EDGES = 24;
 /** Maximum number of values of a law. More values change a mean depth by less than 0.1 %. */
 export const MAX_POINTS = 512;
-/** Rounds (one unit per lane) whose unit starts are computed. Each later round counts as many as the last of these. */
+/** Rounds (one unit per lane) whose unit starts are computed. Later rounds are assumed to have as many as the last. */
 export const FOLLOWED_ROUNDS = 32;
 /** A larger window counts as a full sort: its loss is below 1.001 for any group that fits a device. */
 export const LARGEST_WINDOW_UNITS = 2 ** 20;
@@ -25,7 +25,7 @@ export const LAUNCH_FLOOR_MS = 0.0025;
 export const TASK_BYTES = 16 * 2 ** 20;
 export const LAUNCH_BYTES = 2 ** 10;
 export const PACE_BYTES = 768;
-/** Upper bound of the size of a `RoundCost`, bytes. It includes the cycle tables, which most of them never make. */
+/** Upper bound of the size of a `RoundCost` with its cycle tables, bytes. Most tables are never made. */
 export const ROUND_COST_BYTES = 2048;
 export const ORDER_BYTES = 2 ** 10;
 /** Time to order units again and to compute the launches of this order, ms. Only the magnitude matters. */

@@ -161,7 +161,7 @@ function explainLaunch(candidate: GpuCandidate): Breakdown {
   };
 }
 
-/** `ofDraws` are the iterations for independent draws. Similar neighbours end together more often and lose less. */
+/** Iterations of a round. Similar neighbours end together more often than independent draws (`ofDraws`). */
 function roundIterations(candidate: GpuCandidate, { aggregateLoss }: TimedOnGpu, ofDraws: number): number {
   const isDealt = isInGivenOrder(candidate) && keepsOrder(candidate.balancing);
   return isDealt && isOneLoop(candidate) ? candidate.predictor.meanLength * aggregateLoss : ofDraws;

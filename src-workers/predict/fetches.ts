@@ -44,7 +44,7 @@ function countFetchingGroups({ workingBlocks, shape, device }: GpuCandidate): nu
   return threadGroups / Math.min(device.multiprocessors, workingBlocks);
 }
 
-/** Cycles before the first iteration, of an iteration while units are left, and of the last fetches. */
+/** Cycles of a fetching launch: before its first iteration, per iteration while units are left, and of last fetches. */
 export interface SimulatedFetches {
   readonly startCycles: number;
   readonly cyclesPerIteration: CycleTable;

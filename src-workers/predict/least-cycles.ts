@@ -93,8 +93,8 @@ function takesTurns({ predictor, loopAt, meanUnitsPerThread, unitsPerGroup }: Gp
 }
 
 /**
- * Computes the minimum number of cycles for the work of a launch, at the best rate of its multiprocessors. In one wave
- * of draws, the multiprocessor with the most blocks decides.
+ * Computes the minimum number of cycles for the work of a launch, at the best rate of its multiprocessors. If units are
+ * draws and all blocks fit the device, the multiprocessor with the most blocks decides.
  */
 export function computeBusyCycles(candidate: GpuCandidate, iterations = countWorkIterations(candidate)): number {
   const { workingBlocks, shape, meanUnitsPerThread, device } = candidate;
@@ -110,7 +110,7 @@ export function computeBusyCycles(candidate: GpuCandidate, iterations = countWor
 }
 
 /**
- * Raises the limit of `computeBusyCycles` by the time that lanes of a flattened loop almost certainly lose by waiting.
+ * Raises the result of `computeBusyCycles` by the time that lanes of a flattened loop almost certainly lose by waiting.
  * For sorted launches, the work of one block is left out as a margin, because some depths are interpolated.
  */
 export function computeCloseBusyCycles(candidate: GpuCandidate): number {

@@ -22,7 +22,7 @@ import type { Allowed, Caches, Predictor } from './tables.ts';
 
 const PACE_MS = 0.005;
 const ROUND_COST_MS = 0.02;
-/** If the longest unit lies on one side of a gap between lengths with a smaller probability, that side is ruled out. */
+/** A gap between lengths counts only if the longest unit lies below it and above it with more than this chance each. */
 const OPEN_PROBABILITY = 1e-3;
 
 /** @param caches caches of another predictor whose plan has the same units (see `Predictor`) */

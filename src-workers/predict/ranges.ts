@@ -14,7 +14,7 @@ interface Segment {
 }
 
 /**
- * Predicts ranges of designs, fastest if the ranges contain the same designs for every device.
+ * Predicts ranges of designs. This is fastest if the ranges contain the same designs for every device.
  * @returns one chunk per range, one entry per design; an invalid design has timeMs NaN and its reason
  */
 export function predictRanges(

@@ -36,7 +36,7 @@ export interface Predictor {
   /** E[longest of all units] for independent units, iterations. */
   readonly longestLength: number;
   readonly longestGiven: number;
-  /** Widest gap between neighbouring lengths that may be above or below the longest unit, iterations. */
+  /** Widest gap between neighbouring lengths below and above which the longest unit may lie, iterations. */
   readonly openStep: number;
   readonly cpuLoads: CpuLoads | null;
   readonly paddedLaws: Map<number, LengthLaw>;

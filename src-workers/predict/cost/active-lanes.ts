@@ -36,7 +36,7 @@ export function countActiveLanes(
   return splitByLoss(lanes, loss);
 }
 
-/** For similar neighbours: all lanes are active in a part of the iterations, and one lane in the others. */
+/** Assumes similar neighbours: all lanes are active in a part of the iterations, and one lane in the others. */
 function splitByLoss(lanes: number, loss: number): ActiveLanes {
   const all = lanes > 1 ? Math.max(0, Math.min(1, (lanes / loss - 1) / (lanes - 1))) : 1;
   return {

@@ -17,7 +17,7 @@ export const mergesAdditions = ({ vendor }: Pick<GpuDevice, 'vendor'>): boolean 
  */
 const LATENCY_SHARE = 0.5;
 
-/** The cost of fetching, in cycles of the pipeline: the cycles of the launch divided by `Pace.iterationFactor`. */
+/** The cost of fetching. Its cycles are those of the launch divided by `computeIterationFactor`. */
 export interface FetchCost {
   /** Cycles before the first iteration, when all fetchers of the device access the counter at once. */
   readonly startCycles: number;
@@ -34,7 +34,7 @@ export interface FetchingPhase {
   readonly counterCycles: number;
 }
 
-/** @param iterationFactor factor on all cycles of the launch; fetch cycles are divided by it to cancel it */
+/** @param iterationFactor multiplies all cycles afterwards, so the cycles of fetching are first divided by it */
 export function computeFetchCost(
   device: GpuDevice,
   { fetchers, iterations, events, additions, last }: GroupFetches,
@@ -56,7 +56,7 @@ export function computeFetchCost(
   };
 }
 
-/** The counter is an additional resource, and the scarcest resource sets the throughput. */
+/** Cycles of an iteration. The fetch counter may limit the throughput, like any other resource. */
 function computeFetchingCycles(pipeline: PipelineParameters, phase: FetchingPhase, groups: number): number {
   const turns = pipeline.schedulers * Math.ceil(groups / pipeline.schedulers);
   return cyclesPerIteration(

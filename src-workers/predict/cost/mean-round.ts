@@ -14,14 +14,14 @@ import { moments } from '../../models/workload/laws.ts';
 
 /** More rounds (units per slot) count as this many: a phase that runs once per thread then has little weight. */
 export const MOST_ROUNDS = 64;
-/** Steps of `countRounds` between two powers of two, at most. */
+/** Maximum number of steps of `countRounds` between two powers of two. */
 export const ROUND_STEPS = 16;
 /** Below this many units per slot, the loss of a single loop falls fast with each further unit. */
 const FEW_ROUNDS = 8;
 
 /**
- * Rounds the mean units per slot, so that launches share laws and tables. Slots that fetch use their depth law's
- * number. A single loop has finer steps, because its loss depends on the number.
+ * Returns the mean units per slot, rounded so that launches share laws and tables. If slots fetch their units, the
+ * result is the number of their depth law. In a single loop, the loss depends on the number, so the steps are finer.
  */
 export function countRounds(candidate: GpuCandidate): number {
   const { balancing, meanUnitsPerThread } = candidate;
@@ -44,7 +44,7 @@ export function getMeanRound(candidate: GpuCandidate, rounds: number): MeanRound
     // An even share counts as one round. A family has no launch, so each of its slots counts as having one unit.
     const { itemsPerSlot, meanUnitsPerThread } = candidate;
     const [items, units] = itemsPerSlot > 0 ? [itemsPerSlot, meanUnitsPerThread] : [predictor.meanLength, 1];
-    // The probability that a lane starts a unit at an item of its share. A group starts one if any of its lanes does.
+    // P(a lane starts a unit at a given item, see `even-share.ts`). A group starts a unit if any of its lanes does.
     const each = Math.min(1, 1 / Math.max(1, predictor.meanLength));
     return { iterations: items, starts: Math.max(1e-9, items * (1 - (1 - each) ** n)), units };
   }

@@ -54,7 +54,7 @@ export function getPace(candidate: GpuCandidate): Pace {
   let key = (place * axes.loop.length + loopAt) * axes.balancing.length + balancingAt;
   key = key * (axes.blockThreads.length + 1) + (isSizeSeen ? blockAt + 1 : 0);
   key = (key * (MOST_ROUNDS * ROUND_STEPS + 1) + Math.round(rounds * ROUND_STEPS)) * 2 + Number(isFamily);
-  // Only the caches of listed accesses depend on the threads. A measured pipeline is that of all resident threads.
+  // The number of threads matters only to caches of listed accesses. A pipeline is measured with all resident threads.
   const isMeasured = plan.pipeline[device.id] !== undefined;
   key = key * 4096 + (!plan.kernel.accesses ? 0 : isMeasured ? shape.accessing.residentThreads : threads);
   return (candidate.pace = paces.known(key * 256 + activeGroups, () => {
@@ -63,7 +63,7 @@ export function getPace(candidate: GpuCandidate): Pace {
   }));
 }
 
-/** Whether a launch consists only of iterations, and these move no data. */
+/** Whether a launch consists only of iterations that move no data. */
 function isPlain({ predictor: { paces }, balancing, shape, threadsPerUnit }: GpuCandidate): boolean {
   if (!paces.hasNoPhases || shape.bytesPerIteration > 0 || shape.threadGroupsPerGroup > 1) return false;
   return !isEvenShare(balancing) && (threadsPerUnit === 1 || !paces.combines);
@@ -157,9 +157,9 @@ function getSchedulers({ schedulers }: PipelineParameters, threadGroups: number,
 }
 
 /**
- * The minimum of t(w) / w over 1 to `groups` active work groups. The quotient falls from one full round of the
- * schedulers to the next. With several schedulers (`count`), t is linear between full rounds, so within a round the
- * quotient is smallest at one end.
+ * Makes a function that returns the minimum of t(w) / w for up to a number of active work groups, where w groups take
+ * t(w) cycles for an iteration. The quotient falls from one full round of the schedulers to the next. With several
+ * schedulers (`count`), t is linear between full rounds, so within a round the quotient is smallest at one end.
  */
 function makeBestRate(
   pipeline: PipelineParameters,

@@ -31,7 +31,7 @@ interface Circumstances {
   /** Mean latency of the loads that start a unit, divided by the latency of device memory, 0…1. */
   readonly loadLatency?: number;
   readonly loadsElsewhere?: number;
-  /** Measured demand divided by derived demand. */
+  /** The measured demand of an iteration divided by the demand derived from the data sheet. */
   readonly off?: Demand;
 }
 export const SAME: Demand = { latencyCycles: 1, issueCycles: 1 };
@@ -53,7 +53,7 @@ export function computePhaseDemands(
   return {
     prologue: phaseDemand(kernel.prologue),
     unit,
-    /** Without a refill phase, a change of the unit costs as much as its start and its end. */
+    /** Without a refill phase, changing to the next unit costs as much as starting and ending one. */
     refill: kernel.refill ? added(phaseDemand(kernel.refill, loadLatency), combine, wide) : unit,
     search: phaseDemand(kernelPhase(kernel, 'search')),
     carry: phaseDemand(kernelPhase(kernel, 'carry')),

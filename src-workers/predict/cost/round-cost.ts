@@ -40,7 +40,7 @@ export function makeRoundCost(candidate: GpuCandidate, rounds: number, threads: 
   const isBound = isFamily && isSingle;
   const { iterations, starts } = isBound ? { iterations: predictor.meanLength, starts: 1 } : mean;
   const loss = isBound ? Infinity : iterations / predictor.meanLength;
-  // Measured issue cycles contain the traffic, and bytes only scale them. Without measurement, `transferCycles` has it.
+  // Measured issue cycles contain the traffic, and bytes only scale them. Derived ones leave it to `transferCycles`.
   const cap = plan.axes.registerCap[candidate.capAt];
   const plain = preparePipeline(plan, device, cap, isMeasured ? shape.bytesPerIteration : 0);
   const { step, bytes, aloneCycles } = computeStep(candidate, plain, threads, loss);
@@ -84,7 +84,7 @@ export function makeRoundCost(candidate: GpuCandidate, rounds: number, threads: 
   };
 }
 
-/** The cost of an iteration in its loop, divided by the cost of an iteration of a thread with a whole unit. */
+/** The cost of an iteration divided by that of a thread with a whole unit in a nested loop. */
 export function computeStepCost(candidate: GpuCandidate): number {
   const { kernel } = candidate.predictor.plan;
   const u = candidate.threadsPerUnit;
@@ -154,7 +154,7 @@ function compareToDerived({ kernel, pipeline }: SweepPlan, device: GpuDevice): D
   };
 }
 
-/** Bytes per cycle of a multiprocessor, times the thread groups of a work group (transfers are per thread group). */
+/** The bytes of a work group divided by this are the cycles in which each of its thread groups transfers its part. */
 function computeBytesPerCycle({ device, shape, workingBlocks }: GpuCandidate, isFamily: boolean): number {
   const evenly = (device.achievedBandwidthFraction ?? ACHIEVED_BANDWIDTH) * bytesPerMultiprocessorCycle(device);
   const busy = isFamily ? 1 : Math.min(1, workingBlocks / device.multiprocessors);

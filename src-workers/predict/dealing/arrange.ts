@@ -8,7 +8,7 @@ import { threadBudget } from '../memory.ts';
 import { repeatUnits } from '../ordered.ts';
 import type { GivenBalancing, GivenOrder } from './given.ts';
 
-/** Maximum number of arranged units, which represent all units; the number of lengths if that is larger. */
+/** Maximum number of units that are arranged to represent all, unless the workload has more lengths. */
 const GIVEN_UNITS = 2 ** 18;
 
 const getKnownOrder = createOwnedCache<CompactNumbers, string, GivenOrder>(threadBudget, ORDER_MS, sizeOfOrder);

@@ -28,15 +28,15 @@ export interface Dealing {
 }
 
 export interface UnitOrder {
-  /** Returns the length of the unit at a position, iterations. A simulation asks for each once. */
+  /** Returns the length of the unit at a position, iterations. A simulation asks once for each position. */
   lengthAt(position: number): number;
   readonly lengthsInto?: (out: Float64Array, position: number, count: number) => void;
   longestSum(first: number, count: number, stride: number): number;
-  /** Whether lengths never decrease over a round's `count` units. The loop's form then matters only for setups. */
+  /** Whether the lengths of a round's `count` units never decrease. The loop's form then matters only for setups. */
   ascends(first: number, count: number, stride: number): boolean;
 }
 
-/** Adds up the longest of `count` units from position `first` on, from `first` + `stride` on, …, below `units`. */
+/** Adds up the longest of the `count` units from `first` on, of those from `first` + `stride` on, …, below `units`. */
 export function sumLongest(
   longestOf: (position: number, count: number) => number,
   units: number,
@@ -52,10 +52,10 @@ export function sumLongest(
 
 export interface DealingScratch {
   readonly lanes: Float64Array;
-  /** By the first lane of a class (neighbouring lanes with the same work): the end of the class. */
+  /** Entry i: the end of the class (neighbouring lanes with the same work) that begins at lane i. */
   readonly classEnds: Int32Array;
   readonly round: Float64Array;
-  /** For each iteration below `SMALL_STARTS`, the last group that has a start at it. */
+  /** For each iteration below `SMALL_STARTS`, the number of the last group in which a unit starts then. */
   readonly smallStarts: Int32Array;
   starts: Float64Array;
   /** The number of the group to which each entry of `starts` belongs. */
@@ -64,7 +64,7 @@ export interface DealingScratch {
   count: number;
 }
 
-/** Each whole iteration below this has an entry of its own, because most starts are small and a set would be slower. */
+/** Most starts are at whole iterations below this. They are marked in an array, because hashing would be slower. */
 const SMALL_STARTS = 4096;
 const MAX_GROUP = 2 ** 31 - 1;
 /** Initial capacity of the set of starts beyond `SMALL_STARTS`. Most groups need less. */
@@ -169,8 +169,8 @@ export function computeGroupDepth(
 }
 
 /**
- * Like a flattened loop in `computeGroupDepth`, if lengths never decrease from lane to lane. Neighbouring lanes with
- * the same work form a class, which is followed as one lane until their next lengths differ.
+ * Computes the depth of a flattened loop as `computeGroupDepth` does, if lengths never decrease from lane to lane.
+ * Neighbouring lanes with the same work form a class, which is followed as one lane until their next lengths differ.
  */
 function computeAscendingDepth(
   order: UnitOrder,
@@ -216,7 +216,7 @@ function computeAscendingDepth(
   return depth + setupIterations * starts;
 }
 
-/** Counts the iterations in which any lane of a group starts a unit. `depth` is the group's depth without setups. */
+/** Makes a counter of the iterations in which any lane of a group starts a unit. `depth` is without setups. */
 export function createStartCounter(
   order: UnitOrder,
   dealing: Dealing,
@@ -236,7 +236,7 @@ export function countBoundGroups({ units, unitsPerGroup, groupsPerBlock, slotsPe
   return Math.min(gridBlocks * groupsPerBlock, wanted);
 }
 
-/** Returns a lower bound, almost certain, of the total over all groups, from the values of some groups or of all. */
+/** Returns an almost certain lower bound of the total over all groups, from the values of some or all groups. */
 export function findSureTotal(sample: Float64Array, groups: number): number {
   let sum = 0;
   for (const value of sample) sum += value;

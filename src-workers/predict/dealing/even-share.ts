@@ -68,7 +68,7 @@ export function getSharedUnits(balancing: EvenShareBalancing, lengths: CompactNu
   return getIndexedUnits(lengths, key, () => indexSharedUnits(balancing, lengths, units));
 }
 
-/** Maximum number of marks of unit starts (64 MB). In a longer share, several items have one mark. */
+/** Maximum number of items of a share that are marked one by one (64 MB). In a longer share, several have one mark. */
 const MAX_MARKS = 2 ** 26;
 
 export function createShareScratch(itemsPerSlot: number): Uint8Array {
@@ -102,7 +102,7 @@ export function computeDepthOfStarts(
   return from >= items ? 0 : Math.min(itemsPerSlot, items - from) + setupIterations * starts + overheadIterations;
 }
 
-/** Counts the places in a share at which any lane of a group starts a unit; 0 for a group without items. */
+/** Counts the items of a share at which any lane of a group starts a unit; 0 for a group without items. */
 export function countGroupStarts(
   { each, ends, items }: SharedUnits,
   { unitsPerGroup: n, slotsPerBlock }: Dealing,

@@ -42,7 +42,7 @@ const TREND_PARTS = 16;
 /** A launch with more than `PLAYED_GROUPS` groups is played only if its parts deviate from their mean by this share. */
 const TREND = 0.1;
 
-/** Scratch arrays of one launch. Caches keep compact copies of launches. */
+/** Arrays that every launch uses again. Caches keep compact copies of launches. */
 const getDepths = createScratch();
 const getWork = createScratch();
 const getLanes = createScratch();
@@ -90,7 +90,7 @@ export function computeGivenLaunch(
   };
 }
 
-/** Designs that differ only in their setup share these blocks. */
+/** Designs that differ only in their setup share the result. */
 function computePlainLaunch(order: GivenOrder, dealing: Dealing, meanLength: number, isSample: boolean): PlainLaunch {
   const { units, unitsPerGroup: n, groupsPerBlock: W, slotsPerBlock, gridBlocks: G, loop } = dealing;
   const { blocks, weights } = chooseBlocks(order, dealing, isSample);
@@ -183,7 +183,7 @@ function chooseBlocks(order: GivenOrder, dealing: Dealing, isSample: boolean): C
   addPart(0, counts[0], 0, fuller);
   addPart(counts[0], counts[1], fuller, G - fuller);
   const certain = period > wanted ? findLongestBlocks(order, dealing).filter((block) => !even.includes(block)) : [];
-  // A block with the longest units represents this many blocks, because each of `order.lengths` recurs in as many.
+  // Each of `order.lengths` recurs in `times` blocks, so a block with the longest units represents `times` blocks.
   const repeats = order.part === 1 ? units / kept : 1 / order.part;
   const times = Math.max(1, Math.min(repeats, slots / greatestCommonDivisor(slots, kept)));
   const left = 1 - (certain.length * times) / G;
@@ -335,7 +335,7 @@ function addUpInSteps(values: CompactNumbers, first: number, step: number, count
   return sum;
 }
 
-/** Like `addUpInSteps`, if `values` has only the fraction `part` of all values. `first` and `step` count all. */
+/** Like `addUpInSteps`, if `values` has only the fraction `part` of all values, which `first` and `step` count. */
 function addUpPart(values: CompactNumbers, first: number, step: number, count: number, part: number): number {
   let sum = 0;
   for (let i = 0, at = first; i < count; i++, at += step) sum += values[Math.floor(at * part)];

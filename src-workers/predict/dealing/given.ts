@@ -37,7 +37,7 @@ export interface GivenOrder {
   /** Lengths of the first units, including padding. If `part` is 1, the others repeat them. */
   readonly lengths: CompactNumbers;
   readonly work: CompactNumbers;
-  /** Below 1 if buckets have too many units: `lengths` then has only this fraction of the groups, to represent all. */
+  /** Below 1 if buckets have too many units: `lengths` then has only this fraction of the units, to represent all. */
   readonly part: number;
   /** By group size n: the longest unit of every group, until the groups repeat. */
   readonly longest: Map<number, CompactNumbers>;

@@ -11,16 +11,16 @@ const LONGEST_UNITS = 4096;
 /**
  * Units sorted by length, the shortest first, within windows of M consecutive units. The lengths are an even sample of
  * the law: the k-th of N units has the (k + ½)/N quantile. If there are too many units to keep, as many windows as fit
- * stand for all windows. In a single window, evenly spaced ranks stand for all ranks.
+ * stand for all windows. In a single window that is too large, evenly spaced units stand for all.
  */
 export interface SortedOrder {
   readonly law: LengthLaw;
   /** M, the number of units of a window. */
   readonly window: number;
   readonly units: number;
-  /** Number of ranks of a window in `lengths`, ≤ M. */
+  /** Number of units of a window that `lengths` has, ≤ M. */
   readonly ranks: number;
-  /** Lengths of units, iterations. Rank r of window w is at w·ranks + r. */
+  /** Lengths of units, iterations, from the shortest of each window on. Window w begins at w·`ranks`. */
   readonly lengths: CompactNumbers;
   /** The longest units one by one, if one window has all units and `lengths` does not; otherwise empty. */
   readonly longest: Float64Array;
@@ -123,7 +123,7 @@ export function keepsLanes(window: number, { units, unitsPerGroup, slotsPerBlock
 
 export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
   const { window: M, units, ranks, lengths, longest } = order;
-  // The windows in `lengths` repeat. If a window has fewer ranks than units, there is only one.
+  // The windows in `lengths` repeat. A window with fewer `ranks` than units is the only one.
   const period = ranks === M ? lengths.length : M;
   const perUnit = ranks / M;
   const steady = M === units;

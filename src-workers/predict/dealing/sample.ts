@@ -27,7 +27,7 @@ const SAMPLE_CANDIDATES = 256;
 const LONGEST_SAMPLED_BLOCKS = 16;
 /** Step between sampled blocks of fully sorted units, as a fraction of the number of blocks that are longer. */
 const LONGEST_SPACING = 0.25;
-/** Steps per iteration to which the bounds of candidate blocks are rounded. Chosen: closer bounds are equally good. */
+/** Bounds of candidate blocks are rounded to this many steps per iteration. Chosen: closer bounds are equally good. */
 const BOUND_STEPS = 16;
 /** Steps from the first to the last computed group of a block, if depths rise steadily from group to group. */
 const STEADY_GROUPS = 4;
@@ -99,7 +99,7 @@ function chooseBlocks(order: SortedReader, dealing: Dealing): ChosenBlocks {
   return { blocks, weights };
 }
 
-/** Lists the blocks with the longest unit of a window; empty if they are many (rounds and windows out of step). */
+/** Lists the blocks with the longest unit of a window; empty if they exceed `LONGEST_SAMPLED_BLOCKS`. */
 function findEndBlocks(window: number, { units, slotsPerBlock, gridBlocks }: Dealing): readonly number[] {
   const slots = slotsPerBlock * gridBlocks;
   const count = Math.min(slots / greatestCommonDivisor(window, slots), Math.floor(units / window));
@@ -214,7 +214,7 @@ export function findFewestStarts(order: SortedReader, dealing: Dealing): number 
     const countOf = createStartCounter(order, dealing);
     const uniform = quickGenerator(0);
     return new Float64Array(count).map((_, at) => {
-      // The place of a group within its step is random, as even steps could meet the same place of every window.
+      // Each stretch of groups is sampled at a random group, as even steps could meet the same place of every window.
       const group = count === groups ? at : Math.floor(((at + uniform()) * groups) / count);
       return countOf(Math.floor(group / W), group % W).starts;
     });
@@ -222,7 +222,7 @@ export function findFewestStarts(order: SortedReader, dealing: Dealing): number 
   return findSureTotal(starts, groups);
 }
 
-/** In a steady order depths between computed groups nearly lie on a line, except where the last round ends. */
+/** Returns the step between computed groups. In a steady order, it is above 1 except in the block of the last round. */
 function findStrides(
   { steady }: SortedReader,
   { units, slotsPerBlock, gridBlocks, groupsPerBlock: W }: Dealing,

@@ -6,7 +6,7 @@ const DEALT_STEPS_PER_OCTAVE = 6;
 const BUCKET_STEPS_PER_OCTAVE = 32;
 /** Laws per doubling of the fetched units per slot. Each law is used for numbers up to 3 % away. */
 const FETCHED_STEPS_PER_OCTAVE = 12;
-/** Blocks with one unit less (the last ones) get no separate law if they are at most this fraction of all blocks. */
+/** The last blocks, with one unit less per slot, get no separate law if they are at most this fraction of all. */
 const NEGLIGIBLE_BLOCKS = 1 / 64;
 
 /**
@@ -14,7 +14,7 @@ const NEGLIGIBLE_BLOCKS = 1 / 64;
  * unit more hardly changes the shape of its law.
  */
 export interface TabulatedUnits {
-  /** A whole number if the launch deals units out. */
+  /** A whole number unless units are in buckets or fetched. */
   readonly units: number;
   /** Mean units per slot divided by the tabulated number, about 1. */
   readonly scale: number;
@@ -45,7 +45,7 @@ export function tabulateUnits(meanUnits: number, gridBlocks: number): DealtUnits
   return { units, fullerBlocks: 0, scale: meanUnits / units, timeScale: 1, key: units };
 }
 
-/** Tabulates units per slot in buckets, rounded up, because the additional units of some slots are the longest ones. */
+/** Tabulates units per slot for buckets, rounded up, because some slots get one more of the longest units. */
 export function tabulateRounds(meanUnits: number): TabulatedUnits {
   const octave = Math.max(0, Math.floor(Math.log2(meanUnits)));
   const step = 2 ** octave / BUCKET_STEPS_PER_OCTAVE;

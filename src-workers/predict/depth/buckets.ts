@@ -86,7 +86,7 @@ export function findBestBuckets(law: DiscreteLaw, n: number, k: number): Bucket[
 }
 
 /**
- * Computes share·E[longest of n] of every bucket of the lengths v_i…v_j, row by row. With its share P_ij, it equals
+ * Computes share·E[longest of n] of every bucket of the lengths v_i…v_j, row by row. For the share P_ij, this is
  * P_ij·(v_j − R_j), where R_j = Σ_x (v_{x+1} − v_x)·(P_ix/P_ij)ⁿ. Each R_j follows from the previous one as (R_{j−1} +
  * v_j − v_{j−1})·(P_{i,j−1}/P_ij)ⁿ, without cancellation or overflow.
  */

@@ -2,9 +2,9 @@ import type { GroupDepth, StepLaw } from '../../domain/depth.ts';
 import { HIGHEST_LOG, notAll } from '../../numeric/exponential.ts';
 import { keptWith } from '../../numeric/kept.ts';
 
-/** A depth law with at most this many rows is not reduced. */
+/** Maximum number of steps of a depth law in a table. A law with more steps is reduced. */
 const DEPTH_ROWS = 48;
-/** The rows of a depth law are chosen for a single group and for a block of this many groups. */
+/** The steps of a reduced depth law are chosen for a single group and for a block of this many groups. */
 const LARGE_BLOCK = 32;
 /** A tail with this probability no longer matters, even for the longest of a million depths. */
 const NEGLIGIBLE_DEPTH = 1e-10;
@@ -16,9 +16,9 @@ const LOWEST_LOG = -60;
  */
 export interface DepthTable {
   readonly edges: Float64Array;
-  /** P(longest of 2ʲ groups > v) by j, as means over each step. Rows beyond `LARGE_BLOCK` are made on demand. */
+  /** Entry j: P(longest of 2ʲ groups > v), as means over each step. Those beyond `LARGE_BLOCK` are made on demand. */
   readonly doublings: Float64Array[];
-  /** ln(−ln(1 − P)) of the rows of `doublings`, computed on demand. */
+  /** ln(−ln(1 − P)) of each P in `doublings`, computed on demand. */
   readonly logs: (Float64Array | undefined)[];
   readonly valueAt: Int32Array;
   readonly lattice: boolean;
@@ -53,7 +53,7 @@ function makeTable(source: StepLaw): DepthTable {
   return { edges, doublings, logs: [], valueAt, lattice: isLattice(edges), source };
 }
 
-/** Picks values in even steps of a sum: P(ended) of one and of many groups, log survival, half the position. */
+/** Picks values between which a sum rises evenly: P(ended) of one and of many groups, log tail, half the position. */
 function pickValues(values: Float64Array): Int32Array {
   const n = values.length;
   const one = survivals[0];

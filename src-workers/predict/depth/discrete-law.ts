@@ -448,7 +448,7 @@ function makeLatticeLaw(masses: Float64Array, part: number, origin: number, star
   return { values, survival: survivalFrom(scaled) };
 }
 
-/** Moves masses onto the lattice from the law's first value, wrapped to the transform's size, with the same mean. */
+/** Returns the law's masses on a lattice from its first value, wrapped to the transform's size. The mean is kept. */
 function computeLatticeMasses({ values, survival }: DiscreteLaw, step: number): Float64Array {
   const cells = massScratch.fill(0);
   let above = 1;
@@ -470,7 +470,7 @@ function computeLatticeMasses({ values, survival }: DiscreteLaw, step: number): 
 
 const HALF = TRANSFORM_POINTS / 2;
 
-/** Spectra of real sequences: only the first half of the bins and the middle one are used. */
+/** Writes ∏ spectra[i]^exponents[i], for real sequences: only the bins up to the middle one are used. */
 function multiplyPowersInto(
   product: Float64Array,
   spectra: readonly Float64Array[],
@@ -486,7 +486,6 @@ function multiplyPowersInto(
   }
 }
 
-/** Multiplies complex numbers in place; `factor` may be `target`. */
 function multiplyInto(target: Float64Array, factor: Float64Array): void {
   for (let k = 0; k <= 2 * HALF; k += 2) {
     const re = target[k];

@@ -178,7 +178,7 @@ export function computeFetchedStarts(law: LengthLaw, sizes: readonly number[]): 
     const high = firstIndex(1, size - 1, (t) => taken[t] >= rounds);
     // Beyond the last point, each round adds as much as a round in the second half of the points.
     const low = taken[high] < rounds ? size >> 1 : high - 1;
-    // A lane takes its second unit only after the shortest length, so at one round the starts do not grow yet.
+    // No lane starts a second unit before the shortest length, so up to there `taken` does not grow.
     const part = taken[high] > taken[low] ? (rounds - taken[low]) / (taken[high] - taken[low]) : 0;
     return {
       starts: starts.map((sums) => sums[low] + part * (sums[high] - sums[low])),
@@ -192,7 +192,7 @@ interface FetchedStarts {
   readonly iterations: number;
 }
 
-/** P(X = k·step)·damping^k, k = 0, 1, …, wrapped from the last point to the first, with the same mean. */
+/** P(X = k·step)·damping^k for k ≥ 0, wrapped around. An X between two points is split so that its mean is kept. */
 function computeMasses({ support, probability }: LengthLaw, step: number, size: number, damping: number): Float64Array {
   const masses = new Float64Array(size);
   for (let i = 0; i < support.length; i += 1) {

@@ -235,8 +235,8 @@ export function countLastFetches({ survival, mean }: Renewals, n: number, unitsP
 }
 
 /**
- * Computes the law of the step T at which n lanes have started n·units units, from step `first` on; `null` if all of it
- * lies beyond the step at which the renewal rate settles.
+ * Computes the law of the step T at which n lanes have started n·units units, from step `first` on; `null` if the
+ * whole law lies beyond the step at which the renewal rate settles.
  * @param extraVariance variance of the number of non-empty units, per lane
  */
 function computeExhaustionTimes(renewals: Renewals, n: number, units: number, extraVariance: number) {

@@ -22,7 +22,7 @@ export interface ShareStarts {
   readonly sums: Map<number, CovarianceSums>;
 }
 
-/** For two items 1 to i steps apart: the sum of their covariances, and of covariance times distance. */
+/** Entry i: sums over pairs of items 1, 2, …, i steps apart, of their covariance and of covariance times distance. */
 interface CovarianceSums {
   readonly plain: Float64Array;
   readonly weighted: Float64Array;

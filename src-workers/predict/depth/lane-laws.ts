@@ -29,7 +29,7 @@ import { LARGEST_WINDOW_UNITS } from '../constants.ts';
 const KEPT_LANE_LAWS = 96;
 /** Points of the law of a lane's sum for its mean loss, which then has three correct digits. */
 const LOSS_POINTS = 192;
-/** Maximum size of the terms left out of a mean loss by moments. Errors were below twice this in all laws tried. */
+/** Maximum size of the terms that `computeMomentLoss` leaves out. Errors were below twice this in all laws tried. */
 const LARGEST_MOMENT_TERM = 1e-4;
 
 export interface WeightedLaw {
@@ -57,7 +57,7 @@ export function makeLaneLaws(parts: readonly WeightedLaw[], sizes: readonly numb
 
 const keptSums = new WeakMap<PreparedLaw, Map<string, LaneLaws>>();
 
-/** If the buckets do not depend on the number of lanes, groups of any size share the sums. */
+/** Returns the laws of a lane's summed lengths. Groups of any size share them if the buckets do not depend on n. */
 export function getLaneSums(prepared: PreparedLaw, set: BucketSet, n: number, rounds: number): LaneLaws {
   if (set.cutForWidth) return makeLaneLaws(addRounds(prepared, set, 1, rounds), [n]);
   return keptFor(keptSums, prepared, KEPT_LANE_LAWS, `${set.key} ${rounds}`, () =>

@@ -74,7 +74,8 @@ function countBucketStarts(
 export type DynamicFetch = Extract<WholeUnitBalancing, { kind: 'dynamic-fetch' }>;
 
 /**
- * Counts the accesses to the counter. A group that fetches for its lanes counts as one lane with the longest units.
+ * Counts a group's accesses to the fetch counter. A group that fetches for its lanes counts as one lane with the
+ * longest units.
  * @param played the group with the units that it takes, if their order is known
  * @param depth mean depth of the group without setups
  */
@@ -121,7 +122,7 @@ export function countGroupFetches(
   };
 }
 
-/** From two fetches on, the number of fetches has no effect. */
+/** Keeps the results of `countLastFetches`, which depend on the number of fetches only up to two. */
 function countSharedLastFetches(prepared: PreparedLaw, fetch: number | 'group', n: number, fetches: number): number {
   const most = Math.min(2, fetches);
   return getShared(prepared, `last fetches ${fetch} ${n} ${most}`, () => {

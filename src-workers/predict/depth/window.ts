@@ -3,10 +3,10 @@ import { type StepLaws, isLattice } from './depth-table.ts';
 import { GROUP_EDGES, NEGLIGIBLE_LIFE } from '../constants.ts';
 import type { DiscreteLaw } from './discrete-law.ts';
 
-/** Steps of a sorted window's law for each factor of e by which its tail falls. */
+/** Number of steps of a sorted window's law for each factor of e by which its tail falls. */
 const TAIL_EDGES = 1.5;
 
-/** The unit of rank r has at most x iterations if at least r of M do: P(X_(r) ≤ x) = P(Bin(M, P(X ≤ x)) ≥ r). */
+/** The r-th of M sorted units has at most x iterations if at least r do: P(X_(r) ≤ x) = P(Bin(M, P(X ≤ x)) ≥ r). */
 export interface SortedWindow {
   /** M, a multiple of n. */
   readonly units: number;
@@ -24,7 +24,7 @@ export interface WindowActivity {
 
 /**
  * Computes the activity of blocks at x iterations from P(X > x) of a unit. Blocks start at multiples of `groups`. At a
- * window's end they continue in the next, independent one. In a window, a group is active if an earlier one is.
+ * window's end, a block continues in the next window, which is independent. In a window, no later group is shorter.
  * @param groups groups of a block, integer ≥ 1
  */
 export function computeWindowActivity({ units, n }: SortedWindow, groups: number) {
@@ -113,7 +113,7 @@ export function computeWindowSteps(
 ): StepLaws {
   const { values, survival } = law;
   const perBlock = groups * window.n;
-  // A step ends when three values together have changed enough: laws of groups and blocks, and log survival.
+  // A step ends when P(a group has ended), P(a block has ended) and log survival together have changed enough.
   const monitor = (i: number): number =>
     GROUP_EDGES * (2 - survival[i] - Math.min(1, survival[i] + perBlock / window.units)) -
     TAIL_EDGES * Math.log(Math.max(survival[i], NEGLIGIBLE_LIFE));
@@ -144,7 +144,7 @@ function computeLogarithmicMean(a: number, b: number): number {
   return (a - b) / Math.log(a / b);
 }
 
-/** Mean of E[longest]/E[mean length] over groups: the mean loss for large windows (least exact for 4n units). */
+/** Mean of E[longest]/E[mean length] over groups: nearly the mean loss, least exact for windows of 4n units. */
 export function computeWindowMeanLoss(law: DiscreteLaw, window: SortedWindow): number {
   const { units, n } = window;
   const perWindow = units / n;

@@ -172,7 +172,7 @@ export function examineDesign(
 
 /**
  * Finds a reason that makes all launches with the same values of the other axes invalid.
- * @param positions with the first launch, which is one for GPUs unless the space has none
+ * @param positions on the axes, with the first launch; that is a launch for GPUs if the space has any
  */
 export function examineFamily(whole: Predictor, positions: Int32Array, candidate: Candidate): void {
   countStep();

@@ -16,7 +16,7 @@ export function resolveLaunch(
 ): ResolvedLaunch {
   if (launch.kind === 'units-per-thread') {
     const gridBlocks = Math.ceil(units / (slotsPerBlock * launch.value));
-    // The last block may be partly empty, so the mean can be below the value of the axis, which no slot exceeds.
+    // The last block may be partly empty, so the mean can be below `launch.value`, which no slot exceeds.
     return {
       gridBlocks,
       unitsPerThread: launch.value,

@@ -25,16 +25,16 @@ import {
 import { createArena, take, type Arena } from './arena.ts';
 import type { BlockLaw } from './law.ts';
 
-/** Cells for the bulk of each law (without its tail). */
+/** Number of cells for the bulk of a law, without its tail. */
 const BULK_CELLS = 3;
-/** Cells for each factor of e by which the tail of a block's life falls. */
+/** Number of cells for each factor of e by which the tail of a block's life falls. */
 const TAIL_CELLS = 0.5;
 /** A cell is at most this fraction of the mean life wide, or `WIDEST_CELL_OF_TIME` of its start if that is more. */
 const WIDEST_CELL_OF_BLOCK = 0.2;
 const WIDEST_CELL_OF_TIME = 0.5;
-/** Two ages of a block share a record if their shares of active groups differ by less than this. */
+/** Two ages of a block share a record if the active fractions of its groups differ by less than this. */
 const AGE_STEP = 0.1;
-/** Steps of a sampled law at quantiles of the lives of its blocks. */
+/** Number of steps for the lives of blocks, in a law of sampled blocks. */
 const BLOCK_EDGES = 48;
 const SAMPLE_QUANTILES = 128;
 
@@ -82,7 +82,7 @@ export function writeBlockSurvivalInto(out: Float64Array, { rows }: BlockLaw, fi
   }
 }
 
-/** An age has its weight, mean and variance of its active groups, and `APART` times the mean. */
+/** The record of an age: its weight, mean and variance of the active groups, and `APART` times that mean. */
 export const AGE_FIELDS = 4;
 
 let survival = new Float64Array(128);
@@ -307,7 +307,7 @@ function chooseCellEdges(arena: Arena, rows: Float64Array, meanBlock: number): F
   return edges;
 }
 
-/** Writes the integrals of `writeIntegralsInto` up to the first `count` cell edges into memory that all calls share. */
+/** Returns the integrals of `writeIntegralsInto` up to the first `count` cell edges, in memory that all calls share. */
 export function computeIntegrals(law: BlockLaw, age: number, count: number): Float64Array {
   if (integrals.length < 3 * count) integrals = new Float64Array(6 * count);
   writeIntegralsInto(integrals, law, age, law.edges, count);

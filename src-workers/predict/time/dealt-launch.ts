@@ -16,7 +16,7 @@ import { computeAllBlocks, canListBlocks, sampleBlocks } from '../dealing/sample
 
 /** If blocks start in a given order, launches up to this many groups are always played (half if flattened). */
 const PLAYED_GROUPS = 2 ** 13;
-/** Block orders over which a wave of fully sorted or bucketed units is averaged: one and its reverse. */
+/** Block orders over which a wave of fully sorted or bucketed units is averaged: one order and its reverse. */
 const BLOCK_ORDERS = 2;
 
 export type SortedBalancing = Extract<WholeUnitBalancing, { kind: 'window-sort' | 'full-sort' }>;

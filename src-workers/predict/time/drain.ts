@@ -77,7 +77,7 @@ export function computeDrainCycles(
 
 /**
  * Computes the expected time in cycles from the last dispatch to the end of the block that starts then, while the other
- * block slots of its multiprocessor empty. The first profile is of the block from its start, on the same cells.
+ * block slots of its multiprocessor empty. The first profile is the block's own, from its start, on the same cells.
  */
 export function computeLastBlockCycles(
   { data: own }: ActivityProfile,
@@ -144,7 +144,7 @@ const LONGEST_TIME = 0;
 const TOP_TIME = 1;
 /** Variance of the time of one multiprocessor, cycles². */
 const VARIANCE_OF_TIME = 2;
-/** Standard deviation of one multiprocessor's time if active groups at all times were fully correlated, cycles. */
+/** Standard deviation of one multiprocessor's time, cycles, if its active groups were correlated fully over time. */
 const ALIGNED = 3;
 
 function writeSlowestInto(

@@ -12,7 +12,7 @@ import {
 import type { ListedBlocks } from '../dealing/blocks.ts';
 import { computeSlowestCycles, findFirstPlace } from './placed.ts';
 
-/** Bins of time in which active groups are counted; a power of two. The longest life takes three bins less. */
+/** Number of bins of time that count active groups, a power of two. The longest life takes three bins less. */
 const LIFE_BINS = 128;
 
 const getState = createScratch();
@@ -121,7 +121,7 @@ export function computeInOrderCycles(
     firstFree[m] = first;
   };
 
-  // Multiprocessors that are free at the same instant take blocks in turn: `taken` counts those since it began.
+  // Multiprocessors that are free at the same instant take blocks in turn: `taken` counts the blocks taken then.
   const queue = indexedQueue(turns);
   for (let slot = 0; slot < slots; slot++) start(slot, slot, slot % M);
   for (let m = 0; m < M; m++) {

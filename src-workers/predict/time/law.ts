@@ -76,7 +76,7 @@ export interface Renewal {
 export interface Dispatch {
   /** Phases of the time up to the dispatch: `PHASE_FIELDS` numbers each. */
   readonly phases: Float64Array;
-  /** In each later cell, the sums of P(block), P(group) and P(two groups) active over a block slot's earlier blocks. */
+  /** For each later cell: P(block), P(group), P(two groups) active, summed over a block slot's earlier blocks. */
   readonly left: Float64Array;
   /** Profile of `left` plus the blocks that start at the dispatch itself (`startedThere` per block slot). */
   readonly profile: ActivityProfile;

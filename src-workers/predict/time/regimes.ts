@@ -93,8 +93,8 @@ function isUnevenFetch({ fetchedUnits, gridBlocks, multiprocessors, residency }:
 
 /**
  * Computes the cycles of a dynamic fetch in which some multiprocessors hold fewer blocks. Their groups are faster and
- * fetch more units, so the units run out after the iterations of a group at the mean speed. Every lane takes a first
- * unit, whatever its speed.
+ * fetch more units, so the units run out when a group of mean speed would end. Every lane takes a first unit, whatever
+ * its speed.
  */
 function computeUnevenFetchCycles({ residency, gridBlocks, multiprocessors, fetchedUnits }: TimedLaunch): number {
   const { cyclesPerIteration, block } = residency;

@@ -22,7 +22,7 @@ const LUMP_ACTIVITY = 0.25;
 /** Maximum difference of the ages that become one, as a fraction of the oldest age. */
 const LUMP_SPAN = 0.4;
 
-/** A phase has iterations, mean and variance of a block slot's active groups, and `APART` times the mean. */
+/** The record of a phase: iterations, mean and variance of a block slot's active groups, `APART` times that mean. */
 export const PHASE_FIELDS = 4;
 
 export function getRenewal(law: BlockLaw): Renewal {
@@ -102,7 +102,7 @@ function growRow(arena: Arena, values: Float64Array, length: number): Float64Arr
   return larger;
 }
 
-/** Follows the process until so many waves have started, or until it is stationary; returns the last known point. */
+/** Follows the process until `waves` waves have started, or until it is stationary; returns the last known point. */
 export function extendRenewal(renewal: Renewal, waves: number): number {
   const { masses, points, firstMass, lastMass } = renewal;
   let { starts, started, known: k } = renewal;

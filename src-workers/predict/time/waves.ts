@@ -10,7 +10,7 @@ import type { Residency } from './residency.ts';
 
 /** If a larger fraction of groups has less than the longest life, multiprocessors count as never ending together. */
 const RARELY_LONGEST = 0.5;
-/** A lower chance that all multiprocessors end together counts as 0. Chosen: this and the one above only save time. */
+/** A lower chance that all multiprocessors end together counts as 0. This and `RARELY_LONGEST` only save time. */
 const NEVER_TIED = 1e-3;
 
 /** A grid of blocks that get work, on M multiprocessors. */
@@ -210,7 +210,10 @@ function computeSlotActivity({ block, schedulers }: Residency): { active: number
   return { active, variance };
 }
 
-/** A block waits for the scheduler with most of its work. The wait for the fullest is already in `uneven`. */
+/**
+ * Returns the cycles for which a block waits for the scheduler with most of its work. The wait for the fullest one is
+ * counted separately (`computeMeanUneven`).
+ */
 function getJoinCycles(residency: Residency): number {
   if (!Number.isNaN(residency.joinCycles)) return residency.joinCycles;
   const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
