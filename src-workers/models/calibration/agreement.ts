@@ -11,7 +11,7 @@ export interface MeasuredDesigns {
   readonly designsOfRun?: number | undefined;
 }
 
-/** A figure with its 95 % bootstrap interval over designs; `null` if too few designs or resamples have the figure. */
+/** A figure and its 95 % bootstrap interval over designs, `null` if too few designs or resamples have the figure. */
 export interface Estimate {
   /** NaN if the figure does not exist, such as the correlation of equal values. */
   readonly value: number;

@@ -17,12 +17,12 @@ export interface FitParameter {
   readonly step: number;
   /** The parameter counts as known if its standard error is at most this, in the coordinate. */
   readonly knownWithin: number;
-  /** Whether the model is slow at a new value, so that the parameter is only refined from the best result. */
+  /** Whether the model is slow at a new value. The fit then only refines the parameter, from the best result. */
   readonly slow?: boolean;
 }
 
 export interface FitProblem {
-  /** The most important comes first. If the data cannot separate some, the later ones keep their initial values. */
+  /** The most important comes first. Later ones keep their initial values if the data cannot separate them. */
   readonly parameters: readonly FitParameter[];
   /** Returns the times of all designs, ms, for values in the order of `parameters`. */
   readonly predict: (values: readonly number[]) => Float64Array;
@@ -31,7 +31,7 @@ export interface FitProblem {
   readonly measuredMs: Float64Array;
   /** Standard error of each measured time divided by that time; 0 if unknown. */
   readonly relativeErrors: Float64Array;
-  /** At least one; the fit descends from each. */
+  /** At least one list of values. The fit descends from each list. */
   readonly starts: readonly (readonly number[])[];
 }
 
@@ -50,7 +50,7 @@ const FIRST_HUBER = 0.2;
 const ROUNDS = 3;
 /** A smaller standard deviation of the residuals counts as 0.01 %. */
 const MIN_DEVIATION = 1e-4;
-/** The 95 % quantile of χ² with one degree of freedom: holding a parameter may raise 2 · cost / variance by this. */
+/** Holding a parameter may raise 2 · cost / variance by this, the 95 % quantile of χ² with one degree of freedom. */
 const HOLD_COST = 3.841459;
 
 /** Two more designs than parameters, so that the fit can be judged. */

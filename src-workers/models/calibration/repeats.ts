@@ -101,7 +101,7 @@ export function summariseRepeats(timesNs: ArrayLike<number>, warmUp: ArrayLike<b
   });
 }
 
-/** Estimates a spread by the median absolute deviation or, if that is 0, by the mean one (Iglewicz, Hoaglin). */
+/** Estimates a spread by the median or, if that is 0, the mean of absolute deviations (Iglewicz, Hoaglin). */
 function robustDeviation(values: Float64Array, centre: number): number {
   const byMedian = MAD_TO_DEVIATION * medianAbsoluteDeviation(values, centre);
   if (byMedian > 0) return byMedian;

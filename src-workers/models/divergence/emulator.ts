@@ -46,7 +46,7 @@ export interface StackRun {
 const MAX_INSTRUCTIONS = 1_000_000;
 
 /**
- * @param registers initial values per lane, of the same length (at most 32 lanes); other registers start at 0
+ * @param registers by name, an initial value for each of at most 32 lanes; other registers start at 0
  * @returns the run, or `bad-input` for bad lanes, or a program that is wrong, pops an empty stack or does not end
  */
 export function runProgram(

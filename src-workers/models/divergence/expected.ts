@@ -47,7 +47,7 @@ export function distinctLengths(law: LengthLaw, lanes: number): Float64Array {
       last = j;
     }
     const step = length === 0 ? 0 : 1;
-    // Downwards, a row is read before this length is added to it.
+    // Both loops run downwards, so that each entry is read before this length is added to it.
     for (let d = lanes - step; d >= 0; d--) {
       for (let k = lanes - 1; k >= 0; k--) {
         const from = state[d * size + k];

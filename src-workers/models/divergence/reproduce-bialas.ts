@@ -55,7 +55,7 @@ function spills(single: LoopTimings, double: LoopTimings): ReproductionTable {
       .slice(1)
       .map((n, i) =>
         reproductionRow(
-          `${timings.kernel} loop, jump at n = ${n}: lanes since the previous jump`,
+          `${timings.kernel} loop, further spill at n = ${n}: lanes since the spill before`,
           4,
           n - jumps(timings)[i],
           0,
@@ -87,8 +87,8 @@ function cycles(single: LoopTimings, double: LoopTimings, maxwell: LoopTimings):
       slope(maxwell.cycles.slice(0, 16)),
       1e-6,
     ),
-    reproductionRow('Kepler, jump at n = 16', 32 + 84, single.cycles[16] - single.cycles[15], 1e-6),
-    reproductionRow('Maxwell, jump at n = 16', 26 + 176, maxwell.cycles[16] - maxwell.cycles[15], 1e-6),
+    reproductionRow('Kepler, lane n = 16 with a spill', 32 + 84, single.cycles[16] - single.cycles[15], 1e-6),
+    reproductionRow('Maxwell, lane n = 16 with a spill', 26 + 176, maxwell.cycles[16] - maxwell.cycles[15], 1e-6),
     reproductionRow(
       'Kepler, spill at the branch (about 40) and load at the unwinding (about 42), together',
       40 + 42,

@@ -9,7 +9,7 @@ const LOG_BINS = 2 ** 16;
 const EXCLUDED = 1e-13;
 /** The rounding noise of the transform. Smaller probabilities count as 0. */
 const NOISE = 1e-17;
-/** All lengths are handled together up to this product: lengths × transform points, about 30 ns for each pair. */
+/** Up to this product of lengths and transform points (30 ns for each pair), all lengths are handled together. */
 const WHOLE_BUDGET = 5e6;
 /** Like `WHOLE_BUDGET`, for an octave: the lengths above half of the longest. */
 const OCTAVE_BUDGET = 1.2e6;
@@ -239,7 +239,7 @@ function raise(
     let baseRe = re[k];
     let baseIm = im[k];
     let rest = n;
-    // Squares the base up to the lowest set bit of n, where the product begins. A power of two is then done.
+    // Squares the base up to the lowest set bit of n, where the product begins. For a power of two, this is all.
     for (; (rest & 1) === 0; rest >>>= 1) {
       const t = baseRe * baseRe - baseIm * baseIm;
       baseIm = 2 * baseRe * baseIm;

@@ -84,7 +84,7 @@ const CACHE_BANDWIDTH_RATIO = 2.3;
  * median errors than 0.1, and nearly the same choices.
  */
 export const SIZED_MISS_FRACTION = 0.2;
-/** The assumed fraction for arrays of unknown size, which a cache may hold. */
+/** Like `SIZED_MISS_FRACTION`, for arrays of unknown size, which a cache may hold. */
 export const UNSIZED_MISS_FRACTION = 0.45;
 
 function missFractionOf({ missFraction, footprintBytes }: MemoryAccess): number {

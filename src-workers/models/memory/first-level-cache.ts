@@ -10,7 +10,7 @@ interface FirstLevelCache {
 }
 const own = (kib: number): FirstLevelCache => ({ kib, withShared: false, largestKib: kib });
 const withShared = (kib: number, largestKib = kib): FirstLevelCache => ({ kib, withShared: true, largestKib });
-/** No first-level cache, or a cache that loads from device memory do not use by default. */
+/** No first-level cache, or by default none for loads from device memory. */
 const NONE = own(0);
 
 /**

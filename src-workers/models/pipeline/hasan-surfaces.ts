@@ -30,7 +30,7 @@ function equationTimeMs(blocks: number, threadsPerBlock: number): number {
 
 /**
  * Computes the surfaces of Fig. 1 (Hasan et al. 2014, doi:10.1007/978-3-662-44917-2_65) by Eq. 1–3 and by
- * soft-saturation waves: time, ms, and efficiency, 0…1, which is the paper's τ divided by the time.
+ * soft saturation: time, ms, and efficiency, 0…1, which is the paper's τ divided by the time.
  * @param soft τ and c in ms: `fitHasan()`
  */
 export function hasanModelSurfaces(

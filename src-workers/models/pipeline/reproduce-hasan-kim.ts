@@ -73,8 +73,8 @@ function hasanClaim(): ReproductionTable {
   const worst = Math.max(...points);
   const within = (100 * points.filter((value) => value <= CLAIMED_ERROR_PERCENT).length) / points.length;
   const rows = [
-    reproductionRow('mean |Eq. 3 − measured|, points of efficiency', 7.9, mean(points), 0.05),
-    reproductionRow('largest |Eq. 3 − measured|, points of efficiency', 32, worst, 0.5),
+    reproductionRow('efficiency, mean of |Eq. 3 − measured|, percentage points', 7.9, mean(points), 0.05),
+    reproductionRow('efficiency, largest |Eq. 3 − measured|, percentage points', 32, worst, 0.5),
   ];
   return hasanTable('Eq. 1–3 on Table 2, as printed', '1', rows, [
     `The paper claims a prediction error of 0.13–${CLAIMED_ERROR_PERCENT} %. Its printed equations do not give this error on its own Table 2: only ${within.toFixed(0)} % of the cells differ by at most ${CLAIMED_ERROR_PERCENT} percentage points.`,
@@ -83,7 +83,7 @@ function hasanClaim(): ReproductionTable {
   ]);
 }
 
-/** Fits soft-saturation waves to the rows of `HASAN_FITTED_BLOCKS` in Table 2; τ and c in ms. */
+/** Fits soft saturation to the rows of `HASAN_FITTED_BLOCKS` in Table 2; τ and c in ms. */
 export function fitHasan(): PipelineParameters {
   const seen = HASAN_TABLE_2.filter(({ blocks }) => HASAN_FITTED_BLOCKS.includes(blocks));
   const cells = seen.flatMap(({ blocks, timeMs }) => hasanLaunches(blocks, timeMs));
@@ -110,12 +110,12 @@ function hasanSoftSaturation(): ReproductionTable[] {
   const meanPercent = (100 * heldOutSum) / heldOutCells;
   const notes = [
     `Fitted to the rows of ${HASAN_FITTED_BLOCKS.join(', ')} blocks: τ = ${digits(parameters.latencyCycles)} ms, c = ${digits(parameters.issueCycles)} ms, p = ${digits(parameters.kneeSoftness)}, q = ${parameters.schedulers}.`,
-    "The soft-saturation waves are this project's model, not the paper's.",
+    "Soft saturation is this project's model, not the paper's.",
   ];
   const meanRow = reproductionRow('mean relative error, held-out cells', 0, meanPercent, HELD_OUT_TOLERANCE_PERCENT);
   return [
-    hasanTable('Table 2, soft-saturation waves fitted to five rows', 'ms', rows, notes),
-    hasanTable('Table 2, error of the soft-saturation waves', '%', [meanRow], notes),
+    hasanTable('Table 2, by soft saturation, fitted to five rows', 'ms', rows, notes),
+    hasanTable('Table 2, error of soft saturation', '%', [meanRow], notes),
   ];
 }
 
@@ -222,10 +222,10 @@ function kimLimits(): ReproductionTable {
   ];
   const broken = (change: Partial<KimLaunch>) => brokenLimits(KIM_ALL, { ...SMALL, ...change }).length;
   const rows = cases.flatMap(([formula, within, past]) => [
-    reproductionRow(`${formula}, at the limit`, 0, broken(within), 0),
-    reproductionRow(`${formula}, past it`, 1, broken(past), 0),
+    reproductionRow(`${formula}, launch at the limit`, 0, broken(within), 0),
+    reproductionRow(`${formula}, launch above the limit`, 1, broken(past), 0),
   ]);
-  return kimTable('Limit checker, limits broken', '1', rows);
+  return kimTable('Limit checker, number of broken limits', '1', rows);
 }
 
 /** Runs the poster's microbenchmarks on the model itself. They must find the parameters of the model. */

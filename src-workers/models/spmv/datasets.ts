@@ -54,7 +54,7 @@ export const SPMV_DATASETS: readonly SpmvDataset[] = [
     id: 'ginkgo',
     title: 'SpMV of Ginkgo on seven GPUs, double precision',
     file: 'ginkgo.csv.gz',
-    source: 'ginkgo-project/ginkgo-data: times in common units, for about half of the matrices',
+    source: 'ginkgo-project/ginkgo-data: times, converted to one unit, of about half of the matrices',
     licence: 'CC-BY 4.0',
     notes: [
       'On the K40m, P100 and TITAN V, the times of csrc fit the kernel of Ginkgo 1.0, which has one thread per row. On the Radeon VII, they fit a kernel with a group of threads per row.',

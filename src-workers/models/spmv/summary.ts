@@ -32,7 +32,7 @@ export function paddedCells(matrix: MatrixSummary, together: number): number {
   return Math.min(all, sliced * (n / SLICE_ROWS) ** exponent);
 }
 
-/** Computes from the quantiles the cells if `together` independent rows are padded to the longest. */
+/** Estimates `paddedCells` from the quartiles, as if rows that are padded together were independent. */
 function independentCells(matrix: MatrixSummary, together: number): number {
   let depth = 0;
   for (let i = 0; i < STEPS; i += 1) {

@@ -329,7 +329,7 @@ function isTruncation(value: number): boolean {
   return value >= 1e-15 && value <= 0.5;
 }
 
-/** @param of a function that never decreases */
+/** @param of returns the new value of a length; it must never decrease with the length */
 export function mappedLaw({ support, probability, ...law }: LengthLaw, of: (length: number) => number): LengthLaw {
   const values: number[] = [];
   const masses: number[] = [];

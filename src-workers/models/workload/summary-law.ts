@@ -74,7 +74,7 @@ export function summaryLaw(figures: SummaryFigures, label: string): Result<Lengt
   return law.ok ? ok({ ...law.value, fitted: true }) : law;
 }
 
-/** A stated end always occurs, even if the moments make it unlikely. */
+/** Returns the weight of each length. A stated end gets at least `END_MASS`, even if the moments make it unlikely. */
 function countUnits(
   { min, max }: SummaryFigures,
   sections: readonly Section[],
