@@ -42,7 +42,7 @@ export function wrongLaw({ assumed = {} }: Pick<AdvisedInputs, 'assumed'>): Resu
   for (const [path, law] of Object.entries(assumed)) {
     const field = `assumed.${path}`;
     if (!paths.includes(path))
-      return badInput(`The field "assumed" names ${path}, which takes no law. Specify one of ${paths.join(', ')}.`, {
+      return badInput(`The field "assumed" names ${path}, which has no range. Specify one of ${paths.join(', ')}.`, {
         field,
       });
     if (law.some((value, at) => at > 0 && value < law[at - 1]))
@@ -165,7 +165,7 @@ function isUnknown(kernel: KernelWithOrigins, field: KernelField, laws: Laws): b
   }
 }
 
-/** A stated value is neither the default nor the middle of the law. */
+/** Whether the value of a field counts as stated: it is neither the default nor the middle of the law. */
 function isStated(kernel: KernelWithOrigins, field: KernelField, laws: Laws): boolean {
   const byDefault = (KERNEL_DEFAULTS as Partial<Record<KernelField, number | boolean>>)[field];
   if (kernel[field] === undefined || kernel[field] === byDefault || field === 'sharing') return false;
@@ -176,7 +176,7 @@ function isStated(kernel: KernelWithOrigins, field: KernelField, laws: Laws): bo
 
 /**
  * Returns the study to predict, in which each unstated input of the kernel has the middle of its law and is marked as
- * assumed. The share of a gather that misses the cache is left to the model, which computes it from the footprint.
+ * assumed. The fraction of gathers that miss the cache is left to the model, which computes it from the footprint.
  */
 export function atMiddle<Inputs extends AdvisedInputs>(study: Inputs, devices: readonly DeviceKind[]): Inputs {
   const { kernel, implementations } = study;

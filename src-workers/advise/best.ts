@@ -33,7 +33,7 @@ interface Kept {
   add(design: number): void;
 }
 
-/** `limitMs` is lowered whenever this share of the wanted designs was merged. Lowering it more often saves no time. */
+/** `limitMs` is lowered each time this fraction of `wanted` was merged. Lowering it more often saves no time. */
 const MERGED_FRACTION = 0.05;
 
 const MIN_KEPT = 256;
@@ -128,7 +128,7 @@ export function keepPick(axes: SpaceAxes, limitMs: number): Kept & { picked(): P
   };
 }
 
-/** A part has whole law families (all launches, block sizes and register caps) or, if these are large, launches. */
+/** A part has whole law families (all launches, block sizes and register caps) or, if too large, whole launches. */
 export interface SpaceParts {
   readonly count: number;
   at(part: number): DesignRange;

@@ -195,7 +195,7 @@ function makeClosingBounds(predictor: Predictor, designs: Uint32Array, memory: M
       remember(memory, designs[at], timeMs, proven[at]);
       isCompared ||= bound[at] > proven[at];
     },
-    /** Lists designs that lowered expectations no longer exclude or, if none was tested yet, the most promising one. */
+    /** Lists excluded designs now expected within `limitMs` or, if no expectation was tested yet, the likeliest. */
     listReopened(limitMs: number, isExcluded: (at: number) => boolean): readonly number[] {
       const excluded = expected.filter((at) => isExcluded(at) && proven[at] <= limitMs);
       if (excluded.length === 0) return [];

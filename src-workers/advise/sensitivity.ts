@@ -38,7 +38,7 @@ export interface TrialOptions {
 
 export const CANDIDATES_PER_VALUE = 12;
 const BISECTIONS = 9;
-/** Maximum number of searches for an end of a range. Another one runs if the whole space has a better design there. */
+/** Maximum number of searches for an end of a range. A better design in the whole space makes another necessary. */
 const ROUNDS = 6;
 
 export interface Best {

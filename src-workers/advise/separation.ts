@@ -24,7 +24,7 @@ export interface ErrorPlace {
 
 /**
  * Lists the parts of each design's error: for its place (`TiePlace`), for its block size, and for the design alone.
- * @param fractions for each pair of places (`TieTable`), the error that four of five measured pairs do not exceed
+ * @param fractions for each pair of places (`TieTable`), the error that 80 % of measured pairs of designs do not exceed
  */
 export function errorParts(
   designs: readonly ErrorPlace[],

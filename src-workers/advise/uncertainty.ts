@@ -54,9 +54,9 @@ const SHUFFLES = 8;
 
 /**
  * Computes the expected value of partial perfect information: the mean regret that is saved if the value of one input
- * is known before the design is chosen. The saved time of each design is fitted by a parabola in the ranks of the
- * input. The gain of the same fit to permuted ranks is subtracted, since a fit to a few draws always gains something.
- * @param ranks the rank of the input in each draw, 0…1
+ * is known before the design is chosen. The saved time of each design is fitted by a parabola in the input's rank. The
+ * gain of the same fit to permuted ranks is subtracted, since a fit to a few draws always gains something.
+ * @param ranks for each draw, the probability (0…1) at which the law of the input was read
  */
 export function gainOfKnowing(timeMs: readonly Float64Array[], chosen: number, ranks: readonly number[]): number {
   const designs = [...timeMs[0].keys()].filter((at) => timeMs.every((times) => !Number.isNaN(times[at])));

@@ -22,7 +22,7 @@ export type Laws = Readonly<Record<string, Quantiles>>;
 export interface UnknownField {
   readonly field: KernelField;
   readonly of: number;
-  /** Whether the study states a value. It is uncertain too, so values are drawn around it. */
+  /** Whether the study states a value, around which values are drawn, because it is uncertain too. */
   readonly stated: boolean;
 }
 
@@ -105,7 +105,7 @@ export function drawnKernel(
     const path = `kernel.${field}`;
     const rank = rankOf(path);
     if (field === 'accesses') {
-      // For listed accesses too, the fraction of gathers that miss may be unknown.
+      // Even if accesses are listed, the fraction of their gathers that miss may be unknown.
       drawn = { ...drawn, accesses: kernel.accesses?.map((access) => drawnAccess(access, laws, rank)) };
       continue;
     }
@@ -161,8 +161,9 @@ const IS_SHARE: ReadonlySet<KernelField> = new Set([
 export type Draw = Readonly<Record<string, number>>;
 
 /**
- * Ranks do not depend on designs or other inputs, so all designs get the same draws, and an input that becomes known
- * changes no other draw. All parts of a phase share a rank, because a longer phase also loads more.
+ * Draws a rank for each unknown input: the probability at which its law is read. Ranks do not depend on designs or
+ * other inputs, so all designs get the same draws, and an input that becomes known changes no other rank. All parts of
+ * a phase share a rank, because a longer phase also loads more.
  */
 export function makeDraws(unknown: Unknown, count: number): readonly Draw[] {
   const ranks = unknownPaths(unknown).map((path) => ({ path, ranks: makeRanks(path, count) }));
