@@ -1,7 +1,7 @@
-/** Entries that are due at the same instant take turns: each turn they had counts as this fraction of their time. */
+/** Entries that are due at the same instant take turns: each turn adds this fraction of the instant to the key. */
 export const TURN = 1e-9;
 
-/** Small integers i, ordered by `key[i]`, then by i. Of the queue's keys, only the first may grow, before `settle`. */
+/** Small integers i, ordered by `key[i]`, then by i. Only the key of the first may grow, and `settle` must follow. */
 export interface IndexedQueue {
   push(index: number): void;
   pop(): number;

@@ -51,7 +51,7 @@ export function lengthSampler({ support, probability }: LengthLaw): (uniform: Un
   return (uniform) => support[draw(uniform)];
 }
 
-/** Spreads samples; too poor for simulations. Source: Numerical Recipes' quick generator, modulo 2³². */
+/** A generator to spread samples, too poor for simulations: the quick one of Numerical Recipes, modulo 2³². */
 export function quickGenerator(seed: number): UniformSource {
   let state = seed + 1;
   return () => {
