@@ -350,8 +350,9 @@ function findLongestUnit({ lengths, part }: GivenOrder, from: number, to: number
   return most;
 }
 
+/** @param factor ignored if it is not finite: a launch without any work has nothing to scale */
 function scaleBy(values: Float64Array, factor: number): void {
-  if (factor !== 1) for (let i = 0; i < values.length; i++) values[i] *= factor;
+  if (factor !== 1 && Number.isFinite(factor)) for (let i = 0; i < values.length; i++) values[i] *= factor;
 }
 
 export function hasTrend(order: GivenOrder, { units, slotsPerBlock, gridBlocks }: Dealing): boolean {

@@ -190,6 +190,8 @@ describe('a given order', () => {
     expect(mean * 1024).toBeNear(sum, 0.01);
     // A launch scales the depths, and the cached order must not contain this scaling.
     expect(listBlocks(computeGivenLaunch(order, dealing, meanLength, true).depths, 4).means).toEqual(blocks.means);
+    const idle = computeGivenLaunch(arranged(new Float64Array(2 ** 17), units, 32), dealing, 0, true);
+    expect(idle.depths.every((depth) => depth === 0)).toBe(true);
   });
 
   it('is sampled evenly if a launch has too many groups, so that the mean life is that of all blocks', () => {
