@@ -281,7 +281,6 @@ function powerOfTwoWithin(value: number, limit: number): number {
 /** Thread groups of a block in Ginkgo's CSR and COO kernels. */
 const GROUPS_PER_BLOCK = 4;
 const ELL_BLOCK_THREADS = 512;
-const ZEROING_BLOCK_THREADS = 512;
 
 type Launcher = (device: GpuDevice, matrix: MatrixSummary, missFraction: number) => readonly SpmvLaunch[];
 
@@ -538,6 +537,10 @@ function launchMicroseconds(device: GpuDevice, launch: SpmvLaunch): number {
   return (predictChunk(predictor, 0, 1).timeMs[0] - stored) * 1e3;
 }
 
+function countBlocks({ launch, units, threadsPerUnit, blockThreads }: SpmvLaunch): number {
+  return launch.kind === 'grid' ? launch.value : Math.ceil((units * threadsPerUnit) / blockThreads);
+}
+
 function implementation(
   id: string,
   takes: string,
@@ -557,7 +560,7 @@ function implementation(
           achievedBandwidthFraction: value('bandwidthFraction'),
           memoryLatencyCycles: device.memoryLatencyCycles * value('latencyRatio'),
           launchMicroseconds: 0,
-          fillMicroseconds: given.fillMicroseconds ?? device.fillMicroseconds,
+          fillMicroseconds: 0,
         };
         // Many shares add to the result of the longest row, and these atomic additions run one after another.
         const width = device.threadGroupWidth;
@@ -568,10 +571,12 @@ function implementation(
           : 0;
         const parts = launches(own, matrix, value('missFraction'));
         const work = parts.reduce((sum, launch) => sum + launchMicroseconds(own, launch), 0);
-        // The launches that set the results to zero have a thread per row.
-        const zeroing = PASS_OVERHEAD_MS + computeFillMs(own, matrix.rows / ZEROING_BLOCK_THREADS);
-        const further = parts.reduce((sum, launch) => sum + (launch.further ?? 0), 0) * zeroing * 1e3;
-        return value('startMicroseconds') + further + Math.max(work, contended);
+        const further = parts.reduce((sum, launch) => sum + (launch.further ?? 0), 0) * PASS_OVERHEAD_MS * 1e3;
+        // Launches that follow one another fill the device once.
+        const blocks = Math.max(1, ...parts.map(countBlocks));
+        const { fillMicroseconds = device.fillMicroseconds } = given;
+        const fill = computeFillMs({ ...device, fillMicroseconds }, blocks) * 1e3;
+        return value('startMicroseconds') + fill + further + Math.max(work, contended);
       },
     },
   ];

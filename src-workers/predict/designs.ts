@@ -129,7 +129,7 @@ export function listPlayableLaunches(whole: Predictor, index: number): readonly 
   const launches = (candidate.classes ?? []).map(({ candidate: own }) => makePlayable(own));
   return launches.map(({ predictor, design }, at) => ({
     predictor,
-    design: at === 0 ? { ...design, balancingMs: computeBalancingMs(candidate) + design.balancingMs } : design,
+    design: at === 0 ? { ...design, balancingMs: computeBalancingMs(candidate) } : design,
   }));
 }
 

@@ -73,15 +73,15 @@ export function computeStackFactor(candidate: GpuCandidate): number {
 }
 
 /**
- * Time of balancing, of the starts of further launches, of filling the device and, if known, of the first start, ms; 0
- * on a CPU. The launches of a mixed design have only their own filling, and the design has the rest.
+ * Time of balancing, of starting the launches and of filling the device, ms; 0 on a CPU. Launches that follow one
+ * another fill the device once. The launches of a mixed design have none of this, since the design has it.
  */
 export function computeBalancingMs({ predictor, device, balancing, classes, gridBlocks }: Candidate): number {
-  if (device.kind === 'cpu' || !(isLockstep(balancing) || balancing.kind === 'mixed')) return 0;
+  if (device.kind === 'cpu' || !(isLockstep(balancing) || balancing.kind === 'mixed') || predictor.isClass) return 0;
   const { units, kernel } = predictor.plan;
   const furtherMs = classes ? (classes.length - 1) * PASS_OVERHEAD_MS : 0;
-  const startMs = predictor.isClass ? 0 : (device.launchMicroseconds ?? 0) * 1e-3;
-  const fillMs = classes ? 0 : computeFillMs(device, gridBlocks);
+  const startMs = (device.launchMicroseconds ?? 0) * 1e-3;
+  const blocks = classes ? Math.max(...classes.map(({ candidate }) => candidate.gridBlocks)) : gridBlocks;
   const orderMs = computeBalancingMilliseconds(device, computeBalancingCost(balancing, units, kernel));
-  return orderMs + furtherMs + startMs + fillMs;
+  return orderMs + furtherMs + startMs + computeFillMs(device, blocks);
 }

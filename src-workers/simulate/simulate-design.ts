@@ -129,7 +129,7 @@ export function simulateDesign(
         atMost: options.maxReplications,
         relativeHalfWidth: options.halfWidth,
       });
-  const balancingMs = launches.value.reduce((sum, launch) => sum + launch.design.balancingMs, 0);
+  const { balancingMs } = design;
   const msPerCycle = isOne ? design.msPerCycle : 1;
   const toMs = (cycles: number): number => cycles * msPerCycle + balancingMs;
   const timesMs = Array.from(played.cycles, toMs);
