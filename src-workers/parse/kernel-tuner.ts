@@ -383,9 +383,10 @@ function readConfiguration(fields: Fields, names: readonly string[], refuse: Ref
       const value = field(fields, name);
       if (FORBIDDEN_NAMES.has(name)) refuse(`a parameter may not be called ${shown(name)}`);
       const plain = typeof value === 'number' || typeof value === 'boolean' || typeof value === 'string';
-      if (!plain || name.length > MAX_TEXT || (typeof value === 'string' && value.length > MAX_TEXT))
+      if (name.length > MAX_TEXT) refuse(`the name of parameter ${shown(name)} exceeds ${MAX_TEXT} characters`);
+      if (!plain || (typeof value === 'string' && value.length > MAX_TEXT))
         refuse(
-          `parameter ${shown(name)} is ${got(value)}, not a number, text up to ${MAX_TEXT} characters, true or false`,
+          `parameter ${shown(name)} is ${got(value)}. It must be a number, true, false or text up to ${MAX_TEXT} characters`,
         );
       return [name, value];
     }),

@@ -160,7 +160,7 @@ describe('a file of Kernel Tuner', () => {
       '{"cache":{"1":{"time":1}}}':
         '1: an entry precedes "tune_params_keys". The names of the parameters must come first',
       '{\n"tune_params_keys":["a"],\n"cache":{"1":{"a":[1]}}}':
-        '3: parameter "a" is [1], not a number, text up to 4000 characters, true or false',
+        '3: parameter "a" is [1]. It must be a number, true, false or text up to 4000 characters',
       '{"tune_params_keys":["__proto__"],"cache":{"1":{"__proto__":1,"time":1}}}':
         '1: a parameter may not be called "__proto__"',
       '{"results":[3]}': '1: result 0 is 3, not an object',
