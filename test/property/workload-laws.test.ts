@@ -180,6 +180,7 @@ describe('a law from figures', () => {
   it.each<[SummaryFigures, RegExp]>([
     [{ sd: 3 }, /the mean is missing/],
     [{ mean: -1 }, /mean is -1\. It must be at least 0/],
+    [{ mean: 7, median: 1e16 }, /median is 10000000000000000\. It must be from 0 to 9007199254740991/],
     [{ mean: 7, q1: 9, median: 5 }, /median is 5, which is below q1 9/],
     [{ mean: 12, min: 1, max: 10 }, /mean is 12\. It must be from min 1 to max 10/],
     [{ mean: 9, min: 1, q1: 2, median: 3, q3: 4, max: 10 }, /mean 9 is not possible.*between 3\.25 and 4\.75/],

@@ -105,13 +105,14 @@ function checkFigures(figures: SummaryFigures, label: string): Result<Ends> {
   for (const end of ['min', 'max'] as const) {
     const value = figures[end];
     if (value !== undefined && !(Number.isSafeInteger(value) && value >= 0))
-      return refuse(`${end} is ${value}. It must be an integer ≥ 0.`);
+      return refuse(`${end} is ${value}. It must be an integer from 0 to ${Number.MAX_SAFE_INTEGER}.`);
   }
   let before: { readonly name: string; readonly value: number } | null = null;
   for (const name of ['min', 'q1', 'median', 'q3', 'max'] as const) {
     const value = figures[name];
     if (value === undefined) continue;
-    if (!(value >= 0 && value <= Number.MAX_SAFE_INTEGER)) return refuse(`${name} is ${value}. It must be at least 0.`);
+    if (!(value >= 0 && value <= Number.MAX_SAFE_INTEGER))
+      return refuse(`${name} is ${value}. It must be from 0 to ${Number.MAX_SAFE_INTEGER}.`);
     if (before && value < before.value)
       return refuse(
         `${name} is ${value}, which is below ${before.name} ${before.value}. Specify figures in ascending order.`,
@@ -267,7 +268,7 @@ function dual(
   return { value, gradient, hessian, weights };
 }
 
-/** Computes −H⁻¹g. A small ridge keeps H regular. */
+/** Computes the step −H⁻¹g for the Hessian H and the gradient g. A small ridge keeps H regular. */
 function newtonStep(hessian: readonly (readonly number[])[], gradient: readonly number[]): number[] {
   const ridge = 1e-14 + 1e-12 * hessian.reduce((sum, row, j) => sum + row[j], 0);
   return solveSymmetric(
