@@ -70,6 +70,7 @@ describe('a storage of Optuna', () => {
   it.each<[string, Uint8Array, object?]>([
     ['Specify the unit of the times: s, ms, us or ns (import --time-unit ms)', storage([WALK])],
     ['maximises its objective', storage([{ ...WALK, direction: 'MAXIMIZE' }]), { timeUnit: 'ms' }],
+    ['The storage has no studies', storage([])],
     ['has 2 objectives, and none has the name of a time', storage([{ ...WALK, metrics: ['a', 'b'] }])],
     ['No case has a result', storage([energy])],
     ['The storage has 2 studies. Specify one of "walk", "run" (import --study NAME)', two, { timeUnit: 'us' }],

@@ -51,6 +51,7 @@ export async function readOptunaStudy(
 ): Promise<Result<Pick<Imported, 'cases' | 'sweep' | 'head' | 'warnings'>>> {
   const studies = await readOptunaStudies(bytes, label);
   if (!studies.ok) return studies;
+  if (studies.value.length === 0) return badInput(`${label}: The storage has no studies.`);
   const names = studies.value.map(({ name }) => shown(name)).join(', ');
   const study =
     studyName === undefined && studies.value.length === 1
@@ -58,7 +59,7 @@ export async function readOptunaStudy(
       : studies.value.find(({ name }) => name === studyName);
   if (!study)
     return badInput(
-      `${label}: ${studyName === undefined ? `The storage has ${studies.value.length} studies` : `No study is named ${shown(studyName)}`}. Specify one of ${names || 'none'} (import --study NAME).`,
+      `${label}: ${studyName === undefined ? `The storage has ${studies.value.length} studies` : `No study is named ${shown(studyName)}`}. Specify one of ${names} (import --study NAME).`,
     );
   const objective = findObjective(study, label, timeUnit);
   if (!objective.ok) return objective;
