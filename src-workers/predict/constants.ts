@@ -10,7 +10,7 @@ export const NEGLIGIBLE_LIFE = 1e-9;
 export const GROUP_EDGES = 24;
 /** Maximum number of values of a law. More values change a mean depth by less than 0.1 %. */
 export const MAX_POINTS = 512;
-/** Rounds (one unit per lane) whose unit starts are computed. Later rounds are assumed to have as many as the last. */
+/** Rounds (one unit per lane) whose starts are computed. A later round counts as many starts as the last of these. */
 export const FOLLOWED_ROUNDS = 32;
 /** A larger window counts as a full sort: its loss is below 1.001 for any group that fits a device. */
 export const LARGEST_WINDOW_UNITS = 2 ** 20;

@@ -104,13 +104,13 @@ export interface PlayableDesign extends Omit<Dealing, 'units'> {
   readonly residentBlocks: number;
   /** Iterations that every group runs in addition to its share of the work, if slots take even shares. */
   readonly overheadIterations: number;
-  /** t(w) for w = 0 … maximum number of work groups of a multiprocessor. */
+  /** Cycles of an iteration while w work groups are active on a multiprocessor, for w from 0 to the maximum. */
   readonly cyclesPerIteration: CycleTable;
   readonly schedulers: Schedulers;
   readonly fetches: SimulatedFetches | null;
-  /** Milliseconds of one cycle of t(w), from the clock and `computeIterationFactor`. */
+  /** Milliseconds of one cycle of `cyclesPerIteration`, from the clock and `computeIterationFactor`. */
   readonly msPerCycle: number;
-  /** The time in which the device starts the blocks one after another, in cycles of t(w). */
+  /** The time in which the device starts the blocks one after another, in cycles of `cyclesPerIteration`. */
   readonly leastCycles: number;
   /** Time before the launch, which is not part of the kernel's time. */
   readonly balancingMs: number;

@@ -9,7 +9,7 @@ export interface OrderedLengths<Lengths extends CompactNumbers = Float64Array> {
   readonly iterations: Lengths;
   /** Number of units that `iterations` represents. An entry may bundle several units. */
   readonly units: number;
-  /** Whether a launch takes its units in this order. Otherwise the lengths are draws that only CPUs partition. */
+  /** Whether a launch takes its units in this order. If not, the lengths are draws, which only designs for CPUs use. */
   readonly given: boolean;
 }
 

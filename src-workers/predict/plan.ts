@@ -55,7 +55,7 @@ export function takePartOfPlan(plan: SweepPlan, units: number): SweepPlan {
   const { ordered } = plan;
   if (!ordered?.given || units >= plan.units) return replanUnits(plan, units);
   const iterations = takePart(repeatUnits(ordered.iterations, plan.units), units);
-  // The kept stretches come from all parts of an image, so together they do not form an image.
+  // `takePart` keeps stretches from all parts of an image. Together, the stretches do not form an image.
   return replanUnits(
     { ...plan, id: `${plan.id}-part`, ordered: makeGivenLengths(iterations), width: undefined },
     units,

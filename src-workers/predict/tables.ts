@@ -82,7 +82,7 @@ export interface Pace {
   readonly transferCycles: number;
   /** Iterations that each start of a unit adds to a group. */
   readonly setupIterations: number;
-  /** Iterations that each group spends on search and carry, if slots take even shares. */
+  /** Iterations that each group spends on finding its shares and joining cut units, if slots take even shares. */
   readonly overheadIterations: number;
 }
 
@@ -137,7 +137,7 @@ export interface MeanRound {
 
 export interface Caches {
   readonly budget: Budget;
-  /** By the text of the balancing, because its position on the axis changes with the axis. */
+  /** Laws by the text of the balancing, because its position on the axis changes with the axis. */
   readonly laws: Map<string, LawCaches>;
   readonly arena: Arena;
   shared: SharedByCaps | null;
@@ -160,7 +160,7 @@ export interface DepthLaws {
 
 export interface CachedBlock {
   readonly law: BlockLaw;
-  /** By device and register cap. */
+  /** One residency for each device and register cap. */
   readonly residencies: (Residency | undefined)[];
 }
 
@@ -193,6 +193,6 @@ export interface DepthOfDesign {
   readonly fullerBlocks: number;
   /** Mean units per slot of the design divided by the mean for which the time was computed. */
   readonly timeScale: number;
-  /** Fraction of the depth that search and carry take, 0…1; 0 unless slots take even shares. */
+  /** Fraction of the depth, 0…1, in which a slot finds its even share and joins cut units; 0 without even shares. */
   readonly searchShare: number;
 }

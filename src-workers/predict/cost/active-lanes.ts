@@ -8,8 +8,8 @@ export interface ActiveLanes {
   readonly ofReads: number;
   /**
    * Returns the mean fraction of the iterations in which at least one active lane of a group of n units needs something
-   * (such as a load from far memory), if each active lane needs it with probability p. It is ∫ 1 − (1 − p·S(v))ⁿ dv
-   * divided by the same integral with p = 1, where S is the survival function of the lengths.
+   * (such as a load from far memory), if each active lane needs it with probability p. The fraction is ∫ 1 − (1 −
+   * p·S(v))ⁿ dv divided by the same integral with p = 1, where S is the survival function of the lengths.
    */
   any(units: number, probability: number): number;
 }

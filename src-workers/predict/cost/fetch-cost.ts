@@ -4,7 +4,7 @@ import type { PipelineParameters } from '../../domain/kernel.ts';
 import { cyclesPerIteration } from '../../models/pipeline/soft-saturation.ts';
 import type { CycleTable } from '../time/cycles.ts';
 
-/** Atomic additions to one address per cycle of a device: those of an H100 (test/data/measured), assumed for all. */
+/** Atomic additions to one address per cycle of a device, measured on an H100 (test/data/measured), assumed for all. */
 export const ADDITIONS_PER_CYCLE = 0.68;
 
 /** nvcc, and LLVM for AMD devices, merge the additions of a thread group's lanes (one ATOMG on sm_90). */
@@ -17,7 +17,7 @@ export const mergesAdditions = ({ vendor }: Pick<GpuDevice, 'vendor'>): boolean 
  */
 const LATENCY_SHARE = 0.5;
 
-/** The cost of fetching. Its cycles are those of the launch divided by `computeIterationFactor`. */
+/** The cost of fetching. Its cycles times `computeIterationFactor` are cycles of the launch. */
 export interface FetchCost {
   /** Cycles before the first iteration, when all fetchers of the device access the counter at once. */
   readonly startCycles: number;

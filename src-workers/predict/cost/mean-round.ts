@@ -16,12 +16,13 @@ import { moments } from '../../models/workload/laws.ts';
 export const MOST_ROUNDS = 64;
 /** Maximum number of steps of `countRounds` between two powers of two. */
 export const ROUND_STEPS = 16;
-/** Below this many units per slot, the loss of a single loop falls fast with each further unit. */
+/** With fewer units per slot, the loss of a single loop falls fast with each further unit. */
 const FEW_ROUNDS = 8;
 
 /**
  * Returns the mean units per slot, rounded so that launches share laws and tables. If slots fetch their units, the
- * result is the number of their depth law. In a single loop, the loss depends on the number, so the steps are finer.
+ * result is the mean for which their depth law is made. In a single loop, the loss depends on this mean, so steps are
+ * finer.
  */
 export function countRounds(candidate: GpuCandidate): number {
   const { balancing, meanUnitsPerThread } = candidate;

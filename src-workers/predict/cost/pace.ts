@@ -15,7 +15,7 @@ import { ONE_SCHEDULER, smoothRounds, type Schedulers } from '../time/cycles.ts'
 import { countRounds, isOneLoop, MOST_ROUNDS, ROUND_STEPS } from './mean-round.ts';
 import { computeStepCost, makeRoundCost } from './round-cost.ts';
 
-/** If issue is less than this share of the cycles (issue and transfer) that a group adds, schedulers are ignored. */
+/** Schedulers are ignored if issue takes less than this share of the cycles (issue and transfer) that a group adds. */
 const LEAST_ISSUE_SHARE = 0.05;
 /** A setup below this share of the iterations between setups is rounded more coarsely, so that launches share laws. */
 const SMALL_SETUP = 1 / 8;
@@ -43,8 +43,8 @@ export function getPace(candidate: GpuCandidate): Pace {
   const threads = isFamily
     ? device.threadGroupWidth
     : Math.min(shape.accessing.residentThreads, activeGroups * shape.threadGroupsPerGroup * device.threadGroupWidth);
-  // Even shares have another size in every launch. Few blocks leave multiprocessors idle, and the others
-  // then have more bandwidth each. Such launches have a pace of their own.
+  // Even shares have another size in every launch. Few blocks leave multiprocessors idle, and the busy ones then have
+  // more bandwidth each. Such launches have a pace of their own.
   if (isShare || (!isFamily && workingBlocks < device.multiprocessors)) {
     const cost = makeRoundCost(candidate, rounds, threads, isFamily);
     return (candidate.pace = makePace(candidate, cost, rounds, activeGroups, isFamily));

@@ -40,7 +40,7 @@ export function makeRoundCost(candidate: GpuCandidate, rounds: number, threads: 
   const isBound = isFamily && isSingle;
   const { iterations, starts } = isBound ? { iterations: predictor.meanLength, starts: 1 } : mean;
   const loss = isBound ? Infinity : iterations / predictor.meanLength;
-  // Measured issue cycles contain the traffic, and bytes only scale them. Derived ones leave it to `transferCycles`.
+  // Measured issue cycles contain the traffic and scale with bytes. Without them, `transferCycles` has the traffic.
   const cap = plan.axes.registerCap[candidate.capAt];
   const plain = preparePipeline(plan, device, cap, isMeasured ? shape.bytesPerIteration : 0);
   const { step, bytes, aloneCycles } = computeStep(candidate, plain, threads, loss);
@@ -154,7 +154,7 @@ function compareToDerived({ kernel, pipeline }: SweepPlan, device: GpuDevice): D
   };
 }
 
-/** The bytes of a work group divided by this are the cycles in which each of its thread groups transfers its part. */
+/** Computes the bytes that a work group moves per cycle. All its thread groups transfer their parts at once. */
 function computeBytesPerCycle({ device, shape, workingBlocks }: GpuCandidate, isFamily: boolean): number {
   const evenly = (device.achievedBandwidthFraction ?? ACHIEVED_BANDWIDTH) * bytesPerMultiprocessorCycle(device);
   const busy = isFamily ? 1 : Math.min(1, workingBlocks / device.multiprocessors);

@@ -91,8 +91,8 @@ export function arrangeUnits(
 
 /**
  * Returns the units that are cut into windows: the lengths if they repeat in whole windows, otherwise the first units.
- * Of more than `most` units, an odd number of windows is taken. The number of slots is often a power of two, so with an
- * even number of windows, a slot would meet the same windows every few rounds.
+ * If there are more than `most` units, an odd number of windows is taken. The number of slots is often a power of two,
+ * so with an even number of windows, a slot would meet the same windows every few rounds.
  */
 function sortInWindows(own: CompactNumbers, units: number, window: number, most: number): CompactNumbers {
   const repeats = own.length % window === 0 && units % window === 0;

@@ -36,7 +36,7 @@ export interface UnitOrder {
   ascends(first: number, count: number, stride: number): boolean;
 }
 
-/** Adds up the longest of the `count` units from `first` on, of those from `first` + `stride` on, …, below `units`. */
+/** Adds up the longest of the `count` units that begin at `first`, `first` + `stride`, …, before position `units`. */
 export function sumLongest(
   longestOf: (position: number, count: number) => number,
   units: number,
@@ -55,7 +55,7 @@ export interface DealingScratch {
   /** Entry i: the end of the class (neighbouring lanes with the same work) that begins at lane i. */
   readonly classEnds: Int32Array;
   readonly round: Float64Array;
-  /** For each iteration below `SMALL_STARTS`, the number of the last group in which a unit starts then. */
+  /** Entry i: the number of the last group that starts a unit at iteration i, below `SMALL_STARTS`. */
   readonly smallStarts: Int32Array;
   starts: Float64Array;
   /** The number of the group to which each entry of `starts` belongs. */

@@ -68,7 +68,7 @@ export function getSharedUnits(balancing: EvenShareBalancing, lengths: CompactNu
   return getIndexedUnits(lengths, key, () => indexSharedUnits(balancing, lengths, units));
 }
 
-/** Maximum number of items of a share that are marked one by one (64 MB). In a longer share, several have one mark. */
+/** Maximum number of items of a share that have a mark each (64 MB). In a longer share, several items have one mark. */
 const MAX_MARKS = 2 ** 26;
 
 export function createShareScratch(itemsPerSlot: number): Uint8Array {

@@ -335,7 +335,7 @@ function addUpInSteps(values: CompactNumbers, first: number, step: number, count
   return sum;
 }
 
-/** Like `addUpInSteps`, if `values` has only the fraction `part` of all values, which `first` and `step` count. */
+/** Like `addUpInSteps`, if `values` has only the fraction `part` of all values; `first` and `step` count all values. */
 function addUpPart(values: CompactNumbers, first: number, step: number, count: number, part: number): number {
   let sum = 0;
   for (let i = 0, at = first; i < count; i++, at += step) sum += values[Math.floor(at * part)];
@@ -421,8 +421,8 @@ function spreadBlocks(G: number, count: number, first = 0): Int32Array {
 }
 
 /**
- * Picks blocks that represent all blocks, and sorts each one's row of depths, the shortest first. Long and short blocks
- * take turns, so that long blocks are as frequent as in the launch.
+ * Picks one block from each stretch of the launch, and returns the depths of its groups as a row, the shortest first.
+ * The picked rank by life varies evenly between stretches, so that long blocks are as frequent as in the launch.
  * @param mostGroups approximate maximum number of groups
  */
 export function spreadRows({ depths, lives, groupsPerBlock: W }: ListedBlocks, mostGroups: number): Float64Array {

@@ -39,7 +39,7 @@ export interface GivenOrder {
   readonly work: CompactNumbers;
   /** Below 1 if buckets have too many units: `lengths` then has only this fraction of the units, to represent all. */
   readonly part: number;
-  /** By group size n: the longest unit of every group, until the groups repeat. */
+  /** The longest unit of every group, until the groups repeat, by group size n. */
   readonly longest: Map<number, CompactNumbers>;
   readonly longestAt: Map<number, Int32Array>;
   sums: Float64Array | null;

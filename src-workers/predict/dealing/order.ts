@@ -123,7 +123,7 @@ export function keepsLanes(window: number, { units, unitsPerGroup, slotsPerBlock
 
 export function readSorted(order: SortedOrder, dealing: Dealing): SortedReader {
   const { window: M, units, ranks, lengths, longest } = order;
-  // The windows in `lengths` repeat. A window with fewer `ranks` than units is the only one.
+  // The windows in `lengths` repeat. A window with fewer `ranks` than units is the only window.
   const period = ranks === M ? lengths.length : M;
   const perUnit = ranks / M;
   const steady = M === units;

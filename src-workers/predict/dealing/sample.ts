@@ -25,7 +25,7 @@ const MIN_SAMPLED_BLOCKS = 48;
 const MAX_SAMPLED_BLOCKS = 256;
 const SAMPLE_CANDIDATES = 256;
 const LONGEST_SAMPLED_BLOCKS = 16;
-/** Step between sampled blocks of fully sorted units, as a fraction of the number of blocks that are longer. */
+/** Step between sampled blocks of fully sorted units, divided by the number of blocks longer than the sampled one. */
 const LONGEST_SPACING = 0.25;
 /** Bounds of candidate blocks are rounded to this many steps per iteration. Chosen: closer bounds are equally good. */
 const BOUND_STEPS = 16;

@@ -1,4 +1,4 @@
-/** Up to this many units per slot, blocks whose slots get one unit more than others are computed separately. */
+/** Maximum number of units per slot for which the blocks that have one unit more get a law of their own. */
 const COUNTED_UNITS = 12;
 /** Laws per doubling of the units per slot, beyond `COUNTED_UNITS`. Each law is used for numbers up to 6 % away. */
 const DEALT_STEPS_PER_OCTAVE = 6;

@@ -142,7 +142,7 @@ export interface RoundPattern {
  * @param rounds m > 0, units divided by slots
  */
 export function listRoundPatterns(shares: readonly number[], rounds: number): RoundPattern[] {
-  // m·c by bucket, with the cumulative share c. A bucket ends after #{j : j + θ < m·c} = ⌈m·c − θ⌉ rounds.
+  // The end of each bucket: m·c for the cumulative share c, reached after #{j : j + θ < m·c} = ⌈m·c − θ⌉ rounds.
   const ends: number[] = [];
   let cumulative = 0;
   shares.forEach((share, b) => {

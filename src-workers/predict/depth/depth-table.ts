@@ -16,7 +16,7 @@ const LOWEST_LOG = -60;
  */
 export interface DepthTable {
   readonly edges: Float64Array;
-  /** Entry j: P(longest of 2ʲ groups > v), as means over each step. Those beyond `LARGE_BLOCK` are made on demand. */
+  /** Entry j: P(longest of 2ʲ groups > v), as means over each step. Entries beyond `LARGE_BLOCK` are made on demand. */
   readonly doublings: Float64Array[];
   /** ln(−ln(1 − P)) of each P in `doublings`, computed on demand. */
   readonly logs: (Float64Array | undefined)[];
@@ -53,7 +53,7 @@ function makeTable(source: StepLaw): DepthTable {
   return { edges, doublings, logs: [], valueAt, lattice: isLattice(edges), source };
 }
 
-/** Picks values between which a sum rises evenly: P(ended) of one and of many groups, log tail, half the position. */
+/** Picks values between which a sum rises evenly: P(ended) of one and many groups, the log tail, half the position. */
 function pickValues(values: Float64Array): Int32Array {
   const n = values.length;
   const one = survivals[0];

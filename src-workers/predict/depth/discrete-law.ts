@@ -199,7 +199,7 @@ function mergeValues(a: Float64Array, b: Float64Array): Float64Array {
   return merged.slice(0, count);
 }
 
-/** Merges the values of all laws. More than `MAX_POINTS` are thinned out as for an equal mixture of the laws. */
+/** Merges the values of all laws. More than `MAX_POINTS` values are thinned out as for an equal mixture of the laws. */
 export function makeCommonGrid(laws: readonly DiscreteLaw[]): Float64Array {
   if (laws.length === 1) return makeCoarseGrid(laws[0]);
   const candidates = listCandidateValues(laws);

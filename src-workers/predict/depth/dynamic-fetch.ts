@@ -248,7 +248,7 @@ function computeExhaustionTimes(renewals: Renewals, n: number, units: number, ex
     const at = Math.min(t, known - 1);
     const started = startedMean[at] + beyond / mean;
     const spread = startedVariance[at] + (beyond * variance) / mean ** 3 + extraVariance;
-    // The count is whole and must reach n·units, so half a unit is added as a continuity correction.
+    // The number of started units is whole and must reach n·units, so 0.5 is added as a continuity correction.
     return (n * (started - units) + 0.5) / Math.sqrt(Math.max(n * spread, 1e-9));
   };
   if (excess(known - 1) < -TIME_REACH) return null;
@@ -258,7 +258,7 @@ function computeExhaustionTimes(renewals: Renewals, n: number, units: number, ex
   let reached = 0;
   for (let t = first; reached < 1; t++) {
     const z = excess(t);
-    // Normal laws of different deviation may cross, but P(a growing count has reached a number) must not fall.
+    // The number of started units only grows, but normal laws of different deviation may cross.
     const next = z > TIME_REACH ? 1 : Math.max(reached, 1 - normalUpperTail(z));
     masses.push(next - reached);
     reached = next;

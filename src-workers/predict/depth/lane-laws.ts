@@ -90,7 +90,7 @@ export function makeWindow(units: number, n: number): SortedWindow {
   return { n, units: n * Math.max(1, Math.ceil(units / n)) };
 }
 
-/** Swatman's mean loss: of one round for a nested loop, of all rounds together for other loops. */
+/** Computes Swatman's mean loss: of one round for a nested loop, of all rounds together for other loops. */
 export function computeMeanLoss(
   { prepared, n, balancing, rounds }: WorkGroup,
   aggregateLoss: number,

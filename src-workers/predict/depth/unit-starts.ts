@@ -122,7 +122,7 @@ export function countGroupFetches(
   };
 }
 
-/** Keeps the results of `countLastFetches`, which depend on the number of fetches only up to two. */
+/** Keeps the results of `countLastFetches`. From two fetches on, they no longer depend on the number of fetches. */
 function countSharedLastFetches(prepared: PreparedLaw, fetch: number | 'group', n: number, fetches: number): number {
   const most = Math.min(2, fetches);
   return getShared(prepared, `last fetches ${fetch} ${n} ${most}`, () => {

@@ -172,7 +172,7 @@ export function examineDesign(
 
 /**
  * Finds a reason that makes all launches with the same values of the other axes invalid.
- * @param positions on the axes, with the first launch; that is a launch for GPUs if the space has any
+ * @param positions those of a design with the first launch, or with the first launch for GPUs if there is any
  */
 export function examineFamily(whole: Predictor, positions: Int32Array, candidate: Candidate): void {
   countStep();

@@ -379,7 +379,7 @@ function makeStationaryProfile(law: BlockLaw): ActivityProfile {
   const { edges, arena, groupsPerBlock: W, meanBlock, meanGroup, meanPair } = law;
   const profile = allocateProfile(arena, edges.length - 1, W);
   const { cells, data } = profile;
-  // For a life B of any age, P(active at v) is ∫_v^∞ P(B > x) dx / E[B]. It is computed at the middle of the cell.
+  // A block of random age with the life B is active at v with probability ∫_v^∞ P(B > x) dx / E[B], here at mid-cell.
   const middles = new Float64Array(cells);
   for (let c = 0; c < cells; c++) middles[c] = 0.5 * (edges[c] + edges[c + 1]);
   const lived = new Float64Array(3 * cells);

@@ -50,7 +50,7 @@ export function smoothRounds(cyclesPerIteration: CycleTable, q: number): CycleTa
   return tabulateRounds(cyclesPerIteration.length - 1, q, (w) => cyclesPerIteration[w]);
 }
 
-/** Interpolates t(w) between whole w; t(1) below one group and t(cap) above `cap` groups. */
+/** Interpolates t(w), the cycles of an iteration with w active groups; t(1) below one group and t(cap) above `cap`. */
 export function interpolateCycles(cyclesPerIteration: CycleTable, groups: number, cap: number): number {
   if (groups <= 1) return cyclesPerIteration[1];
   if (groups >= cap) return cyclesPerIteration[cap];

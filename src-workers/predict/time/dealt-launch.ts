@@ -14,7 +14,7 @@ import { computeWindowSteps } from '../depth/window.ts';
 import { readSorted, type SortedOrder } from '../dealing/order.ts';
 import { computeAllBlocks, canListBlocks, sampleBlocks } from '../dealing/sample.ts';
 
-/** If blocks start in a given order, launches up to this many groups are always played (half if flattened). */
+/** Maximum number of groups of a launch in a given order that is always played (half if flattened). */
 const PLAYED_GROUPS = 2 ** 13;
 /** Block orders over which a wave of fully sorted or bucketed units is averaged: one order and its reverse. */
 const BLOCK_ORDERS = 2;

@@ -77,7 +77,7 @@ export function computeDrainCycles(
 
 /**
  * Computes the expected time in cycles from the last dispatch to the end of the block that starts then, while the other
- * block slots of its multiprocessor empty. The first profile is the block's own, from its start, on the same cells.
+ * block slots of its multiprocessor empty. The first profile is of this block, the second of the other block slots.
  */
 export function computeLastBlockCycles(
   { data: own }: ActivityProfile,

@@ -21,9 +21,9 @@ const getState = createScratch();
  * Computes the cycles of a launch whose blocks are listed and start in order, each in the first free block slot.
  *
  * Each multiprocessor counts iterations; a block lives for as many as its deepest group. Each of its schedulers has a
- * clock that runs at t(w), where w counts the groups that compete on this scheduler. A block ends at the latest of
- * these clocks. Up to the last dispatch, w is a mean over bins of time. After it, each scheduler runs alone, group by
- * group, and the slowest decides.
+ * clock that takes t(w) cycles for an iteration, where w counts the groups that compete on this scheduler. A block ends
+ * at the latest of these clocks. Up to the last dispatch, w is a mean over bins of time. After it, each scheduler runs
+ * alone, group by group, and the slowest decides.
  * @param blocks all blocks, or a sample of them; for a sample, the time up to the last dispatch is scaled up
  */
 export function computeInOrderCycles(

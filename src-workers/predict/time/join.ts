@@ -69,9 +69,9 @@ export class SchedulerShares {
 }
 
 /**
- * Computes the cycles by which the life of a block is longer because it ends with the last of its schedulers
- * (README.md, Schedulers). A scheduler whose iterations take a + b·(active groups of this block) cycles takes a·D + b·S
- * cycles. The mean pace of a multiprocessor contains only a·E[the largest D] + b·E[S].
+ * Computes how many cycles longer a block lives because it ends with its last scheduler (README.md, Schedulers). With D
+ * and S as in `SchedulerShares`, a scheduler whose iterations take a + b·(active groups of this block) cycles takes a·D
+ * + b·S cycles. The mean pace of a multiprocessor contains only a·E[the largest D] + b·E[S].
  * @param own mean number of active groups of the block on each of its schedulers
  * @param pace cycles per iteration at the mean number of active groups
  * @param slope b

@@ -4,7 +4,7 @@ import type { SchedulerShares } from './join.ts';
 
 /**
  * Law of a block's life B in virtual time (iterations): the time for which the block occupies its block slot, and the
- * number of its active groups. It does not depend on t(w), so launches with different paces can share it.
+ * number of its active groups. Launches with different paces can share this law.
  */
 export interface BlockLaw {
   readonly groupsPerBlock: number;
@@ -21,9 +21,9 @@ export interface BlockLaw {
   readonly fresh: ActivityProfile;
   /** Ages that the block of a block slot may have after a very long time: records of `AGE_FIELDS` numbers. */
   readonly ages: Float64Array;
-  /** E[D] of a group, iterations. */
+  /** Mean depth of a group, iterations. */
   readonly meanGroup: number;
-  /** E[B], iterations. */
+  /** Mean life of a block, iterations. */
   readonly meanBlock: number;
   /** ∫ P(two different groups of a block are both active) dv, iterations. */
   readonly meanPair: number;
@@ -56,14 +56,16 @@ export interface Renewal {
   starts: Float64Array;
   started: Float64Array;
   known: number;
-  /** P(B > i·step). */
+  /** P(a block lives longer than i·step). */
   readonly alive: Float64Array;
-  /** P(B = i·step) with lives rounded to the grid. */
+  /** P(a block lives for i·step), with lives rounded to the grid. */
   readonly masses: Float64Array;
   /** The first i > 0 at which a life can end. */
   readonly firstMass: number;
   readonly lastMass: number;
-  /** For each cell: means of P(group active) and P(two groups active), and the sum of the first over earlier cells. */
+  /**
+   * For each cell: means of P(group active) and P(two groups active), then the sum of P(group active) before the cell.
+   */
   readonly ages: Float64Array;
   /** Means over block slots at each `pointsPerSample`-th point; `SAMPLE_FIELDS` numbers each. Valid below `sampled`. */
   samples: Float64Array;
@@ -76,7 +78,9 @@ export interface Renewal {
 export interface Dispatch {
   /** Phases of the time up to the dispatch: `PHASE_FIELDS` numbers each. */
   readonly phases: Float64Array;
-  /** For each later cell: P(block), P(group), P(two groups) active, summed over a block slot's earlier blocks. */
+  /**
+   * For each later cell: P(block active), P(group active), P(two groups active), summed over a slot's earlier blocks.
+   */
   readonly left: Float64Array;
   /** Profile of `left` plus the blocks that start at the dispatch itself (`startedThere` per block slot). */
   readonly profile: ActivityProfile;

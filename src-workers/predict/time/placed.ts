@@ -9,7 +9,7 @@ const slowest = { scheduler: new Int32Array(SLOWEST_CANDIDATES), estimate: new F
 const getFirst = createScratch();
 const getSecond = createScratch();
 
-/** The place of a block slot's first group among the groups of its multiprocessor. Group i has scheduler i mod q. */
+/** The place of a slot's first group among the groups of its multiprocessor. Of q schedulers, group i has i mod q. */
 export const findFirstPlace = (slot: number, multiprocessors: number, groupsPerBlock: number): number =>
   Math.floor(slot / multiprocessors) * groupsPerBlock;
 
@@ -25,7 +25,8 @@ export function computePlacedCycles(
 
 /**
  * Computes the time in cycles in which the slowest scheduler finishes the blocks that its multiprocessor holds. The
- * k-th held block is on multiprocessor k mod M. Only the schedulers with the longest estimates are computed in full.
+ * k-th held block is on multiprocessor k mod `multiprocessors`. Only the schedulers with the longest estimates are
+ * computed in full.
  * @param held indices of the held blocks, at least one
  * @param elapsed iterations that each held block has already run; `null` if all blocks start now
  * @param clocks cycles that each scheduler has already run, multiprocessor by multiprocessor; `null` for 0

@@ -13,7 +13,7 @@ const RESIDUAL_LIVES = 12;
 const SHORTEST_PHASE_MEMORY = 3;
 /** Maximum number of waves that are followed one by one. Fitted on 500 random designs. */
 const LONGEST_PHASE_MEMORY = 48;
-/** Bounds of the grid points per mean life of a block. Between them, a step is the standard deviation of lives. */
+/** Bounds of the grid points per mean life of a block. Between both, a step is the standard deviation of lives. */
 const POINTS_PER_BLOCK = 8;
 const MAX_POINTS_PER_BLOCK = 20;
 const SAMPLES_PER_BLOCK = 4;
@@ -31,7 +31,7 @@ export function getRenewal(law: BlockLaw): Renewal {
 
 /**
  * Returns the number of waves after which a multiprocessor is assumed to be stationary. The differences between waves
- * fade as exp(−2π²·waves·(σ_B/E[B])²).
+ * fade as exp(−2π²·waves·(σ_B/E[B])²), where B is the life of a block.
  */
 export function countWavesUntilStationary({ meanBlock, meanResidual, blockDeviation }: BlockLaw): number {
   const variation = blockDeviation / meanBlock;
@@ -230,7 +230,7 @@ function addBlocks(out: Float64Array, law: BlockLaw, share: number, age: number)
   }
 }
 
-/** Computes the launch whose last `startedThere` blocks per block slot start at grid point `k`. */
+/** Computes the launch up to its last dispatch, at grid point `k`: a mean of `startedThere` blocks per block slot. */
 export function computeDispatch(renewal: Renewal, k: number, startedThere: number): Dispatch {
   const { law } = renewal;
   let dispatch = renewal.dispatches.get(k);

@@ -9,14 +9,14 @@ export interface Residency {
   readonly schedulers: Schedulers;
   /** Cycles by which a block's life is longer because it ends with the last of its schedulers; NaN until needed. */
   joinCycles: number;
-  /** E[t(w)] of a multiprocessor after a very long time, cycles per iteration; NaN until it is needed. */
+  /** Mean cycles of an iteration on a multiprocessor after a very long time; NaN until needed. */
   stationaryCyclesPerIteration: number;
   /** Cycles that `stationaryMultiprocessors` multiprocessors take to drain after a very long time; NaN until needed. */
   stationaryDrain: number;
   stationaryMultiprocessors: number;
 }
 
-/** @param cyclesPerIteration t(w) for w from 0 to at least the groups of `residentBlocks` blocks */
+/** @param cyclesPerIteration by number of active groups, up to at least the groups of `residentBlocks` blocks */
 export function makeResidency(
   block: BlockLaw,
   residentBlocks: number,

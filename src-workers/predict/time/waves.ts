@@ -38,7 +38,7 @@ export function isFewWaves({ residency, gridBlocks, multiprocessors }: Wave): bo
   return started[last] >= nearly;
 }
 
-/** t(w) of the fullest scheduler of a multiprocessor that holds `blocks` blocks, whose groups are all active. */
+/** Cycles of an iteration on the fullest scheduler of a multiprocessor with `blocks` blocks, all groups active. */
 function cyclesOfFullest({ block, cyclesPerIteration, schedulers }: Residency, blocks: number): number {
   return cyclesPerIteration[findMostCompeting(blocks * block.groupsPerBlock, schedulers, cyclesPerIteration)];
 }
@@ -155,8 +155,8 @@ function computeUntiedCycles(wave: Wave): number {
 
 /**
  * Computes the probability that all multiprocessors end the waves before the last one at the same instant. They do if
- * all groups have the longest life, or if so few have a shorter one that t(w) is the same. The blocks of the last wave
- * are then distributed evenly. Otherwise, the multiprocessors that are free first take as many as they can hold.
+ * all groups live equally long, or if the few groups with a shorter life do not change the pace. The blocks of the last
+ * wave are then distributed evenly. Otherwise, the multiprocessors that are free first take as many as they can hold.
  */
 function computeTiedShare({ residency, gridBlocks, multiprocessors }: Wave): number {
   const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
@@ -174,7 +174,7 @@ function computeTiedShare({ residency, gridBlocks, multiprocessors }: Wave): num
     term *= ((own - i + 1) / i) * (shorter / topShare);
     evenOwn += term;
   }
-  // One scheduler without shorter groups is enough, because the blocks wait for it.
+  // For a tie, one scheduler at the slowest pace is enough on each multiprocessor, because all blocks wait for it.
   const even = 1 - Math.pow(1 - Math.min(1, evenOwn), q);
   const waves = Math.ceil(gridBlocks / (multiprocessors * R)) - 1;
   const share = Math.pow(Math.min(even, Math.pow(topBlockShare, R)), multiprocessors * waves);
@@ -211,8 +211,8 @@ function computeSlotActivity({ block, schedulers }: Residency): { active: number
 }
 
 /**
- * Returns the cycles for which a block waits for the scheduler with most of its work. The wait for the fullest one is
- * counted separately (`computeMeanUneven`).
+ * Returns the cycles for which a block waits for the scheduler with most of its work. The wait for the fullest
+ * scheduler is counted separately (`computeMeanUneven`).
  */
 function getJoinCycles(residency: Residency): number {
   if (!Number.isNaN(residency.joinCycles)) return residency.joinCycles;
@@ -237,7 +237,7 @@ function getJoinCycles(residency: Residency): number {
   return residency.joinCycles;
 }
 
-/** For one block of a multiprocessor, the exact law of its age is used. For the others, mean and variance suffice. */
+/** For one block of a multiprocessor, the exact law of its age is used; for its other blocks, mean and variance. */
 function computeStationaryCycles(residency: Residency): number {
   const { block, residentBlocks: R, cyclesPerIteration, schedulers } = residency;
   const { ages } = block;
