@@ -177,7 +177,7 @@ function axisResiduals(axis: string, values: readonly (string | number)[], resid
   }
   const n = residuals.length;
   const k = groups.length;
-  // (SS_between − (k − 1)·MS_within) / SS_total = 1 − (SS_within / (n − k)) / (SS_total / (n − 1)).
+  // ε² = (SS_between − (k − 1)·MS_within) / SS_total = 1 − (SS_within / (n − k)) / (SS_total / (n − 1)).
   const explained = k < n && total > 0 ? Math.max(0, 1 - (within * (n - 1)) / ((n - k) * total)) : null;
   if (groups.every(([value]) => typeof value === 'number')) groups.sort(([a], [b]) => Number(a) - Number(b));
   return {

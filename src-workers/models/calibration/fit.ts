@@ -53,7 +53,7 @@ const MIN_DEVIATION = 1e-4;
 /** Holding a parameter may raise 2 · cost / variance by this, the 95 % quantile of χ² with one degree of freedom. */
 const HOLD_COST = 3.841459;
 
-/** Two more designs than parameters, so that the fit can be judged. */
+/** A fit needs two more designs than parameters, so that it can be judged. */
 export function minDesigns(parameters: number): number {
   return parameters + 2;
 }
@@ -266,7 +266,7 @@ function descend(problem: FitProblem, start: readonly number[], free: readonly b
   return fit;
 }
 
-/** Computes JᵀWJ and JᵀWr with the weights W of the loss; 0 for parameters that are not free. */
+/** Computes JᵀWJ and JᵀWr from derivatives J, residuals r and weights W; 0 for parameters that are not free. */
 function normalEquations(
   problem: FitProblem,
   fit: Fit,
@@ -306,7 +306,7 @@ function normalEquations(
   return { normal, gradient };
 }
 
-/** The variance under Huber's loss: Σψ²/(N − k) divided by the squared share of unclipped residuals. */
+/** The variance under Huber's loss: the variance of clipped residuals over the squared share of unclipped residuals. */
 function variance({ residuals }: Fit, { weights, huber }: Loss, free: readonly boolean[]): number {
   let designs = 0;
   let clipped = 0;

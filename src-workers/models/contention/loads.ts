@@ -3,7 +3,7 @@ export function triangularLoads(totalBytes: number, cores: number): Float64Array
   return Float64Array.from({ length: cores }, (_, i) => ((2 * i + 1) * totalBytes) / cores ** 2);
 }
 
-/** Loads of Amdahl's law with half of the work serial: M₁ = (P + 1)·S, and S = ΣM/(2P) on each other processor. */
+/** Loads of Amdahl's law with half of the work serial: equal shares on all P cores, and P more shares on the first. */
 export function amdahlLoads(totalBytes: number, cores: number): Float64Array {
   const share = totalBytes / (2 * cores);
   return Float64Array.from({ length: cores }, (_, i) => (i === 0 ? (cores + 1) * share : share));

@@ -22,7 +22,7 @@ export interface RegimePoint {
 
 /**
  * Finds the regime of a machine with `cores` active cores, where one core has `imbalance` times the mean load and the
- * others have equal loads. Of equally close models, the first of `CONTENTION_REGIMES` is chosen.
+ * others have equal loads. If models are equally close, the first of `CONTENTION_REGIMES` is chosen.
  * @param imbalance M₁ divided by the mean load, 1 … `cores`
  */
 export function findRegime(memory: MemorySystem, cores: number, imbalance: number): RegimePoint {
@@ -45,7 +45,7 @@ export interface RegimeMap {
   readonly imbalances: readonly number[];
   /** One row for each entry of `cores`; `null` if the imbalance exceeds the number of cores, which is impossible. */
   readonly points: readonly (RegimePoint | null)[];
-  /** The imbalance P·β/ρ, by `cores`, at which the longest task takes as long as all work: M₁/β = ΣM/ρ. */
+  /** Imbalances, by `cores`, at which one core moves its load in the time of all loads at the full bandwidth. */
   readonly balanceLine: readonly number[];
 }
 

@@ -20,7 +20,7 @@ const table = makeTables(
   'Langguth, Cai, Trotter, Modelling Load Imbalance in Shared Memory Multicore Systems, slides, Simula',
 );
 
-/** Relative. β, ρ and most results are printed to 0.01 GB/s. */
+/** Relative tolerance. β, ρ and most results are printed to 0.01 GB/s. */
 const BANDWIDTH_TOLERANCE = 0.001;
 
 /** Half a unit of the last printed digit, plus the effect of rounding the measurement. */

@@ -72,7 +72,7 @@ export function twoPhases(
   return { phase1Ms, phase2Ms, timeMs: phase1Ms + phase2Ms };
 }
 
-/** ΣM/T, GB/s: the slides give every result in this form. */
+/** All bytes divided by the time, GB/s: the slides give every result in this form. */
 export function effectiveBandwidthGbS(loadBytes: Float64Array, timeMs: number): number {
   return totalLoad(loadBytes) / (timeMs * 1e6);
 }

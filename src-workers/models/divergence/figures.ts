@@ -19,7 +19,7 @@ export function publishedPushes(kernel: LoopKernel, divergentLanes: number): num
 
 export interface LoopTimings {
   readonly kernel: LoopKernel;
-  /** n = 0 … 31; the other arrays have one entry for each. */
+  /** 0 … 31; the other arrays have one entry for each of these numbers. */
   readonly divergentLanes: readonly number[];
   /** Cycles as in Figures 1, 2 and 7. */
   readonly cycles: readonly number[];

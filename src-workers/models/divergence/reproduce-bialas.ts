@@ -36,7 +36,7 @@ export function reproduceBialas(): ReproductionTable[] {
   return [counts(single, 1), counts(double, 2), spills(single, double), cycles(single, double, maxwell)];
 }
 
-/** Checks that pushes and pops follow the paper's closed form, and that the deepest stack has n + `extra` tokens. */
+/** Checks that pushes and pops follow the closed form, and that n divergent lanes need n + `extra` tokens. */
 function counts(timings: LoopTimings, extra: number): ReproductionTable {
   const { kernel, divergentLanes, runs } = timings;
   const rows = divergentLanes.flatMap((n) => [

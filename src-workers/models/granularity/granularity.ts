@@ -24,7 +24,7 @@ export function costFactor(threadsPerUnit: number, serialFraction: number, coope
 }
 
 /**
- * Computes the lane cost loss(n)·u·φ(u), n = ω/u, for every power of two u up to the thread-group width ω.
+ * Computes the lane cost loss(ω/u)·u·φ(u), φ by `costFactor`, for every power of two u up to the thread-group width ω.
  * @param law iterations of one lane between two points at which lanes meet
  */
 export function granularityCurve(

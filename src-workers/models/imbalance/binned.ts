@@ -9,7 +9,7 @@ const LOG_BINS = 2 ** 16;
 const EXCLUDED = 1e-13;
 /** The rounding noise of the transform. Smaller probabilities count as 0. */
 const NOISE = 1e-17;
-/** Up to this product of lengths and transform points (30 ns for each pair), all lengths are handled together. */
+/** All lengths are handled together if lengths × transform points (30 ns for each pair) are at most this. */
 const WHOLE_BUDGET = 5e6;
 /** Like `WHOLE_BUDGET`, for an octave: the lengths above half of the longest. */
 const OCTAVE_BUDGET = 1.2e6;
@@ -18,7 +18,7 @@ const WINDOW_POINTS = 1024;
 const EXACT_OPERATIONS = 3e7;
 const EXACT_OUTCOMES = 1e6;
 
-/** Exact if that takes less than half a second, otherwise binned; a RangeError unless n is an integer ≥ 1. */
+/** Makes the exact distribution in half a second, or else the binned one. Throws unless n is an integer ≥ 1. */
 export function affordableLossDistribution(law: LengthLaw, n: number): LossDistribution {
   const { operations, outcomes } = lossDistributionCost(law, n);
   if (operations <= EXACT_OPERATIONS && outcomes <= EXACT_OUTCOMES) {
@@ -118,7 +118,7 @@ interface Panel {
   /** The panel counts the groups that have at least one of these lengths. */
   readonly counted: Masses;
   readonly window: { readonly low: number; readonly high: number };
-  /** Exact probability of these groups, to which the result from the lattice is scaled. */
+  /** Exact probability of the groups that the panel counts, to which the result from the lattice is scaled. */
   readonly expected: number;
 }
 
@@ -239,7 +239,7 @@ function raise(
     let baseRe = re[k];
     let baseIm = im[k];
     let rest = n;
-    // Squares the base up to the lowest set bit of n, where the product begins. For a power of two, this is all.
+    // Squares the base up to the lowest set bit of n, where the product begins. A power of two needs no product.
     for (; (rest & 1) === 0; rest >>>= 1) {
       const t = baseRe * baseRe - baseIm * baseIm;
       baseIm = 2 * baseRe * baseIm;

@@ -23,7 +23,7 @@ interface LogRule {
   readonly weights: readonly number[];
 }
 
-/** Up to this product of s and the largest sum, the Gauss rule is used. With six nodes, its error is then 1e-12. */
+/** The Gauss rule covers s up to this / (the largest sum of a group). With six nodes, its error is 1e-12. */
 const TAIL_REACH = 2;
 
 /** The error of a mean is below 1e-12. */
@@ -125,9 +125,9 @@ function momentsByRule(law: AtomLaw, groupSizes: readonly number[], rule: LogRul
 }
 
 /**
- * Returns a function that computes E[M e^{−Ss}] and E[M² e^{−Ss}] for every group size at one s, in kept buffers. The
- * differences D_n = G_vⁿ − G_{v−}ⁿ are built without subtraction, by D_{a+b} = D_a·G_v^b + G_{v−}^a·D_b, so every term
- * keeps its relative accuracy, and all powers of two come from the same squarings.
+ * Returns a function that computes E[M e^{−Ss}] and E[M² e^{−Ss}] of `lossMoments` for all group sizes at one s, in
+ * kept buffers. The differences D_n = G_vⁿ − G_{v−}ⁿ are built without subtraction, by D_{a+b} = D_a·G_v^b +
+ * G_{v−}^a·D_b, so every term keeps its relative accuracy, and all powers of two come from the same squarings.
  */
 function tiltedMaximum(law: AtomLaw, groupSizes: readonly number[]) {
   const start = law.support[0] === 0 ? 1 : 0;
@@ -147,7 +147,8 @@ function tiltedMaximum(law: AtomLaw, groupSizes: readonly number[]) {
     return { power: new Float64Array(count), difference: new Float64Array(count), empty: 1 };
   });
 
-  // A length has no effect, even times M² and n, if its e^{−js} is at most this fraction of the shortest length's.
+  // A length has no effect, even times its square and n, if its e^{−js} is at most this, relative to the largest
+  // e^{−js}.
   const negligible = 1e-18 * (masses[0] / largest) * (lengths[0] / lengths[count - 1]) ** 2;
   const horizon = -Math.log(negligible);
 

@@ -41,10 +41,11 @@ export function lossDistributionCost(
 /**
  * Computes the full distribution of the loss (Eq. 7–11, Swatman et al. 2022, doi:10.1109/MASCOTS56607.2022.00026).
  *
- * The differences of convolution powers in Eq. 10 lose digits to cancellation. Instead, support points are added one at
- * a time in ascending order: g(x; i, a) = Σ_k C(i,k) f(a)^k g(x − ka; i − k, a−), with k units of length a. The terms k
- * ≥ 1 of i = n are the groups whose longest unit is a. All terms are positive, so every probability is accurate to a
- * few n·EPS. Doubles distinguish all fractions of integers up to 2^26.
+ * The differences of convolution powers in Eq. 10 lose digits to cancellation. Instead, support points a are added one
+ * at a time, in ascending order. With g(x; i, a) for P(i units up to length a sum to x): g(x; i, a) = Σ_k C(i,k) f(a)^k
+ * g(x − ka; i − k, a−), where k units have length a, and the others at most the point a− before it. For i = n, the
+ * terms k ≥ 1 are the groups whose longest unit is a. All terms are positive, so every probability is accurate to a few
+ * n·EPS. Doubles distinguish all fractions of integers up to 2^26.
  */
 export function lossDistribution(law: LengthLaw, n: number): Result<LossDistribution> {
   requireGroupSize(n);

@@ -14,7 +14,7 @@ export interface AccessingThreads {
   readonly threadsPerUnit: number;
   readonly residentThreads: number;
   readonly sharedMemoryBytes: number;
-  /** Mean length of a unit, iterations, and so the number of elements in a run that a unit reads along an array. */
+  /** Mean length of a unit, iterations: the number of elements that a unit reads along an array. */
   readonly unitElements: number;
 }
 
@@ -54,7 +54,7 @@ export function bytesOfIteration(
     const { beyondFirst, beyondSecond } = countMisses(device, access, cache);
     const bytes = sectorTraffic(access, threads, reuseFraction, sector) * beyondFirst;
     near += bytes;
-    // The level-2 cache may keep sectors of a run that the first-level cache lost before the run used them up.
+    // The level-2 cache may keep sectors that the first-level cache lost before the unit had used them up.
     const once = sectorTraffic(access, threads, 1, sector) * beyondFirst;
     const fresh = once + (bytes - once) * (1 - keptInSecond);
     // Without a footprint, the assumed fraction of misses contains the cost of random addresses.
@@ -113,7 +113,7 @@ function countTouchedBytes(device: GpuDevice, accesses: readonly MemoryAccess[],
 }
 
 /**
- * Computes the fraction of a run's sectors that an iteration finds in the first-level cache because the previous
+ * Computes the fraction of a unit's sectors that an iteration finds in the first-level cache because the previous
  * iteration needed them. While a thread group waits for a load, other groups may evict its sectors. Unrolled iterations
  * that wait together are not affected.
  */
@@ -130,7 +130,7 @@ function computeReuse(
   return 1 - waits * (1 - hitFraction(countTouchedBytes(device, accesses, threads), cache));
 }
 
-/** Computes the fraction of a run's sectors that the level-2 cache keeps from one iteration to the next. */
+/** Computes the fraction of a unit's sectors that the level-2 cache keeps from one iteration to the next. */
 function keepInSecond(device: GpuDevice, accesses: readonly MemoryAccess[], threads: AccessingThreads): number {
   const onDevice = { ...threads, residentThreads: threads.residentThreads * device.multiprocessors };
   return hitFraction(countTouchedBytes(device, accesses, onDevice), device.l2Bytes);
@@ -208,7 +208,7 @@ export function loadLatencyCycles(
   const latencies = accesses
     .map((access) => {
       const { beyondFirst: share, beyondSecond } = countMisses(device, access, cache);
-      // If the sector of a run stays in the cache, the run needs the next sector only when this one is used up.
+      // Fraction of the iterations that need a new sector although the cache keeps the last one.
       const next =
         access.pattern === 'along-unit' ? Math.min(1, (access.elementBytes * threads.threadsPerUnit) / sector) : 1;
       const again = (1 - reuse) * (1 - next);

@@ -83,7 +83,7 @@ function describeCache(rules: OccupancyRules): FirstLevelCache {
   }
 }
 
-/** 0 if loads have no first-level cache or its size is unknown. Shared memory takes a part of it on many devices. */
+/** 0 if loads have no first-level cache or its size is unknown. Shared memory may take a part of the cache. */
 export function firstLevelCacheBytes({ occupancy }: Pick<GpuDevice, 'occupancy'>, sharedMemoryBytes: number): number {
   const { kib, withShared: isCarved, largestKib } = describeCache(occupancy);
   return Math.max(0, Math.min(largestKib * KIB, kib * KIB - (isCarved ? sharedMemoryBytes : 0)));

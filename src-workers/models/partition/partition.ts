@@ -9,7 +9,7 @@ export interface Partition {
   readonly nonZeros: Float64Array;
 }
 
-/** Worker w of p gets the rows ⌊w·R/p⌋ … ⌊(w+1)·R/p⌋ − 1 of R. */
+/** Worker w of p gets the rows ⌊w·R/p⌋ … ⌊(w+1)·R/p⌋ − 1 of all R rows. */
 export function evenRows(rowLengths: CompactNumbers, workers: number): Partition {
   const ends = getRowEnds(rowLengths);
   return partition(workers, (w) => {
@@ -18,7 +18,7 @@ export function evenRows(rowLengths: CompactNumbers, workers: number): Partition
   });
 }
 
-/** Worker w of p gets the entries ⌊w·N/p⌋ … ⌊(w+1)·N/p⌋ − 1 of N. Empty rows belong to the entry before them. */
+/** Worker w of p gets the entries ⌊w·N/p⌋ … ⌊(w+1)·N/p⌋ − 1 of all N. Empty rows belong to the entry before them. */
 export function evenNonZeros(rowLengths: CompactNumbers, workers: number): Partition {
   const ends = getRowEnds(rowLengths);
   const total = ends.length === 0 ? 0 : ends[ends.length - 1];
@@ -29,7 +29,7 @@ export function evenNonZeros(rowLengths: CompactNumbers, workers: number): Parti
   });
 }
 
-/** Gives each worker at most ⌈(R + N)/p⌉ row ends and entries. Merrill, Garland, SC 2016, doi:10.1109/SC.2016.57. */
+/** Gives each of p workers at most ⌈(rows + entries)/p⌉ row ends and entries (doi:10.1109/SC.2016.57). */
 export function mergePath(rowLengths: CompactNumbers, workers: number): Partition {
   const ends = getRowEnds(rowLengths);
   const total = ends.length === 0 ? 0 : ends[ends.length - 1] + ends.length;

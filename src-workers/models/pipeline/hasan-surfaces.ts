@@ -23,14 +23,14 @@ function surface(
   return { blocks, threadsPerBlock, values };
 }
 
-/** The time by Eq. 1–3, ms, as in Fig. 1 (a): the paper's τ divided by κ. */
+/** The time by Eq. 1–3, ms, as in Fig. 1 (a): the paper's ideal time divided by the efficiency. */
 function equationTimeMs(blocks: number, threadsPerBlock: number): number {
   return HASAN_IDEAL_TIME_MS / hasanEfficiency(blocks, threadsPerBlock);
 }
 
 /**
- * Computes the surfaces of Fig. 1 (Hasan et al. 2014, doi:10.1007/978-3-662-44917-2_65) by Eq. 1–3 and by
- * soft saturation: time, ms, and efficiency, 0…1, which is the paper's τ divided by the time.
+ * Computes the surfaces of Fig. 1 (Hasan et al. 2014, doi:10.1007/978-3-662-44917-2_65) by Eq. 1–3 and by soft
+ * saturation: time, ms, and efficiency, 0…1, which is the paper's ideal time divided by the time.
  * @param soft τ and c in ms: `fitHasan()`
  */
 export function hasanModelSurfaces(

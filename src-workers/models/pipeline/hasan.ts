@@ -14,7 +14,7 @@ export const HASAN_KEPLER20 = {
 /** τ in the figures of the paper, ms (Fig. 1). */
 export const HASAN_IDEAL_TIME_MS = 14.5;
 
-/** Eq. 3, κ: execution efficiency on the K20, 0…1. τ cancels. */
+/** Eq. 3, κ: execution efficiency on the K20, 0…1. The ideal time τ cancels. */
 export function hasanEfficiency(blocks: number, threadsPerBlock: number): number {
   const { multiprocessors, residentThreadGroups, residentBlocks, threadGroupWidth } = HASAN_KEPLER20;
   // Eq. 2, ξ_rw/τ, printed without a ceiling.

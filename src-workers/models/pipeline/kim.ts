@@ -53,7 +53,7 @@ function blocksPerMultiprocessor(device: KimDevice, launch: KimLaunch): number {
   return Math.ceil(launch.gridBlocks / device.multiprocessors);
 }
 
-/** B ≤ L_TB, B·G ≤ L_TG, S ≤ L_SB, r_i ≤ L_RiT, b·r_i ≤ L_RiB; one sentence for each broken limit. */
+/** Returns one sentence for each broken limit: B ≤ L_TB, B·G ≤ L_TG, S ≤ L_SB, r_i ≤ L_RiT, b·r_i ≤ L_RiB. */
 export function brokenLimits(device: KimDevice, launch: KimLaunch): string[] {
   const broken: string[] = [];
   const check = (what: string, got: number, limit: number) => {
@@ -70,7 +70,7 @@ export function brokenLimits(device: KimDevice, launch: KimLaunch): string[] {
   return broken;
 }
 
-/** N_slot, the resident blocks of a multiprocessor by its state buffers. Amounts are rounded up to a granularity. */
+/** N_slot: the blocks for which a multiprocessor has room. Amounts are rounded up to a granularity. */
 export function residentBlockSlots(device: KimDevice, launch: KimLaunch): number {
   const b = groupsPerBlock(device, launch);
   const allocated = (amount: number, granularity: number) => Math.ceil(amount / granularity) * granularity;
@@ -103,7 +103,10 @@ export function functionalUnitCycles(device: KimDevice, threadGroups: number): n
   return cycles;
 }
 
-/** T(g, b) = ⌊g/N_slot⌋·fu(b·N_slot) + fu(b·(g mod N_slot)), cycles; NaN if no block fits on a multiprocessor. */
+/**
+ * Time of g blocks of b thread groups on a multiprocessor: T(g, b) = ⌊g/N_slot⌋·fu(b·N_slot) + fu(b·(g mod N_slot)),
+ * cycles; NaN if no block fits.
+ */
 export function kimCycles(device: KimDevice, launch: KimLaunch): number {
   const slots = residentBlockSlots(device, launch);
   if (slots < 1) return NaN;
@@ -114,7 +117,7 @@ export function kimCycles(device: KimDevice, launch: KimLaunch): number {
   );
 }
 
-/** Blocks that wait for all others deadlock if g > N_slot. The poster measures state buffers by such deadlocks. */
+/** Blocks that wait for all others deadlock if some find no room. The poster finds N_slot by such deadlocks. */
 export function deadlocks(device: KimDevice, launch: KimLaunch): boolean {
   return blocksPerMultiprocessor(device, launch) > residentBlockSlots(device, launch);
 }
@@ -123,13 +126,13 @@ export interface KimGridSeries {
   readonly residentBlocks: number;
   readonly blocksPerMultiprocessor: readonly number[];
   readonly cycles: readonly number[];
-  /** fu(b·g): the cycles of the same thread groups if no block had to wait for a block slot. */
+  /** The cycles of the same thread groups if no block had to wait for a block slot. */
   readonly boundCycles: readonly number[];
   /** cycles / boundCycles ≥ 1: the cost of allocating slots in whole blocks, wave by wave. */
   readonly inefficiency: readonly number[];
 }
 
-/** Computes T(g, b) for g = 1 … `maxBlocksPerMultiprocessor`; the poster shows b ≥ 2. Ignores `launch.gridBlocks`. */
+/** Computes T(g, b) of `kimCycles` for g = 1 … `maxBlocksPerMultiprocessor`. Ignores `launch.gridBlocks`. */
 export function kimGridSeries(device: KimDevice, launch: KimLaunch, maxBlocksPerMultiprocessor: number): KimGridSeries {
   const b = groupsPerBlock(device, launch);
   const g = Array.from({ length: maxBlocksPerMultiprocessor }, (_, i) => i + 1);

@@ -137,7 +137,7 @@ const KIM_CASE: KimDevice = {
 
 /**
  * Reproduces figures that follow from the poster's formulas, because the poster prints no table of numbers. In its case
- * study, time over g grows by one full wave every N_slot blocks, so the step is at g = N_slot·k + 1.
+ * study, time grows by one full wave every N_slot blocks of a multiprocessor, so block N_slot·k + 1 is a step.
  */
 export function reproduceKim(): ReproductionTable[] {
   const launch = (gridBlocks: number): KimLaunch => ({
@@ -264,7 +264,7 @@ function kimMicrobenchmarks(): ReproductionTable {
         0,
       ),
     ),
-    // Σu / (m_u·p) = 40 / (2·2), computed by hand.
+    // Latency divided by the copies of the unit and the partitions: 40 / (2·2), computed by hand.
     reproductionRow('latency of the slowest functional unit, cycles: the time of one thread group', 10, time(1), 0),
     reproductionRow(
       'width of the slowest functional unit: the most thread groups that take no longer than one',

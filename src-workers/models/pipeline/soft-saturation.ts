@@ -79,8 +79,8 @@ export interface WaveLaunch {
 }
 
 /**
- * Computes T(g, b) = ⌊g/N⌋·fu(b·N) + fu(b·(g mod N)), the block scheduler of Kim's poster with the soft-saturation fu.
- * Thread groups run one iteration, or the whole kernel if τ and c are for the whole kernel.
+ * Computes the time of g blocks of b thread groups as Kim's poster does, ⌊g/N⌋·fu(b·N) + fu(b·(g mod N)), with this
+ * file's fu. Thread groups run one iteration, or the whole kernel if τ and c are for the whole kernel.
  */
 export function wavesTime(parameters: PipelineParameters, launch: WaveLaunch): number {
   const { groupsPerBlock, blocksPerMultiprocessor, residentBlocks } = launch;

@@ -12,7 +12,7 @@ export interface MatrixSummary {
   readonly mean: number;
   readonly variance: number;
   readonly skewness: number;
-  /** Cells if every 64 consecutive rows are padded to the longest, that is Σ 64 × its length; `null` if unknown. */
+  /** Cells if every 64 consecutive rows are padded to the longest: Σ 64 × longest length; `null` if unknown. */
   readonly slicedCells: number | null;
 }
 
