@@ -32,7 +32,7 @@ const LONG_LAUNCH_MS = 50;
 const WANTED_LAUNCH_MS = 150;
 const MAX_ROUNDS = 4;
 
-/** If a launch is timed, a round ends after this time, ms. So long a round shows that the device is slow. */
+/** A round with a timed launch ends after this time, ms. So long a round shows that the device is slow. */
 const ROUND_MS = 5000;
 
 export function isProbeEnough(records: readonly TimedRecord[]): boolean {

@@ -102,7 +102,8 @@ function overhead(profile: UnitLoopProfile, u: number) {
     // for the loads. If only some passes have one more load, three decide whether this pass has it.
     (loadCount > 0 ? loadCount + 2 : 0) +
     (loads.rate > 0 ? 3 : 0) +
-    // Each streamed load computes and advances its address, wraps at the end of the table, and links the value.
+    // Instructions of a streamed load: its address, the next address, the wrap at the table's end, the sum with the
+    // result.
     4 * streamedCount +
     (streamed.rate > 0 ? 2 : 0);
   return { exchanges, loads, streamed, integers, instructions: integers + exchanges + loadCount + streamedCount + 1 };
@@ -126,7 +127,7 @@ export function unitLoopShape(profile: UnitLoopProfile, u: number): UnitLoopShap
   const stepsOf = (share: number): number => (share > 0 ? Math.max(1, Math.round(share * all)) : 0);
   const doubles = stepsOf(fp64Share);
   const specials = stepsOf(specialShare);
-  // For each class but integers, an integer instruction before its steps and one after them link them to the chain.
+  // The steps of each class but integers are linked to the chain by an integer instruction before them and one after.
   const linksBefore = 2 * (Math.sign(doubles) + Math.sign(specials));
   const room = Math.max(0, Math.round(all - needed.instructions) - doubles - specials - linksBefore);
   const integersWanted = Math.max(0, Math.round(integerShare * all - needed.integers - linksBefore - 2));
@@ -221,7 +222,7 @@ export function standInKernel(kernel: KernelProfile, profile: UnitLoopProfile, u
     fp64Share: shape.doubles / instructions,
     specialShare: shape.specials / instructions,
     sharing: profile.sharing,
-    // A pass's instructions are already those of u threads, so σ = 1 keeps them from being divided by u again.
+    // A pass already counts the instructions of u threads, so σ = 1 keeps the model from dividing them by u again.
     serialFraction: 1,
     cooperationCost: 0,
     dependentLoadsPerIteration: loads,

@@ -60,8 +60,8 @@ export function contentionFromStream(cases: readonly MeasuredContentionCase[]): 
 }
 
 /**
- * Compares times with Langguth's models. β is the bandwidth of one core, ρ the highest of up to P cores, and K = ⌈ρ/β⌉
- * for P cores. The staircase uses the whole curve. Cases on more cores than the curve has are ignored.
+ * Compares times with Langguth's models: β is the bandwidth of one core, ρ the highest of up to P cores. The staircase
+ * takes the bandwidth at each number of cores. Cases on more cores than the curve has are ignored.
  */
 export function compareContention(
   { curve }: Pick<MeasuredBandwidths, 'curve'>,

@@ -53,7 +53,7 @@ export function caseShares({ benchmark, parameters }: ContentionCase): Result<Ca
     case 'stream':
       return triadShares(parameters.bytesPerCore, shares);
     case 'imbalanced-stream':
-      // Bytes of core i by Langguth, Cai, Trotter: M₁ = (P + 1)·S, and M_i = S for all others.
+      // Shares by Langguth, Cai, Trotter: the first of P cores gets P + 1 shares, every other core one share.
       return triadShares(parameters.bytesPerShare, shares.with(0, cores + 1));
   }
 }
@@ -71,7 +71,7 @@ export interface DesignShares {
 
 /**
  * Each core's share of a triad is proportional to its predicted load. The work is repeated, also in part, until it
- * fills whole passes of `passBytes`. It is a triad, since predictions use bandwidths measured with one.
+ * fills whole passes of `passBytes`. The work is a triad, because predictions use bandwidths that a triad measured.
  */
 export function designShares(design: Design, loads: CpuLoads, machine: DesignMachine): Result<DesignShares> {
   const { gridBlocks: cores } = design;

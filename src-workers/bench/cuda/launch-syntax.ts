@@ -65,7 +65,7 @@ function kernelStart(masked: string, end: number): number {
 }
 
 const ATTRIBUTE = /__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)/g;
-/** Matches `extern __shared__ T name[];` with its first words in any order. */
+/** Matches `extern static T name[];` or `static extern T name[];`, since `__shared__` is already `static`. */
 const UNSIZED = new RegExp(
   String.raw`\b(extern\s+(?:volatile\s+)?static|static\s+(?:volatile\s+)?extern)\s+((?:${ATTRIBUTE.source}|[^;=(){}[\]])*?)\b(\w+)\s*\[\s*\]\s*;`,
   'g',

@@ -163,7 +163,7 @@ export async function findNvcc(environment: Environment, architecture = ''): Pro
   return ok((await firstThatKnows(compilers.value, [Number(number)])).nvcc);
 }
 
-/** On Windows, the installer of Visual Studio locates the host compiler; on other systems, nvcc finds one itself. */
+/** On Windows, the installer of Visual Studio locates the host compiler; elsewhere, nvcc finds the compiler itself. */
 export async function hostCompilerFlags(
   environment: Environment,
   platform: NodeJS.Platform = process.platform,

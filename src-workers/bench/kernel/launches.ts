@@ -24,7 +24,7 @@ export interface UnitLaunch {
   readonly units: number;
 }
 
-/** Maximum number of starts of a host program for a design. More take longer, but let designs alternate more often. */
+/** Maximum number of starts of a host program for a design. Many starts take long, but let designs alternate often. */
 const STARTS = 3;
 
 export const launchesOfStart = ({ warmUps, repeats }: Pick<BenchPlan, 'warmUps' | 'repeats'>): number =>
@@ -131,7 +131,7 @@ export type ImplementedPart = Pick<Design, 'implementation' | 'threadsPerUnit' |
 export function findEntry({ name, entries }: KernelManifest, design: ImplementedPart): Result<KernelEntry> {
   const { implementation, threadsPerUnit, loop, balancing, blockThreads } = design;
   const anyOfKind = balancing.replace(/\(.*\)$/, '(*)');
-  /** Values that fit a property of the design, and those that an entry allows. An entry without a list allows all. */
+  /** Values that fit a property of the design, and values that an entry allows. An entry without a list allows all. */
   type Property = readonly [
     what: string,
     fitting: readonly (string | number)[],
