@@ -195,7 +195,10 @@ function makeClosingBounds(predictor: Predictor, designs: Uint32Array, memory: M
       remember(memory, designs[at], timeMs, proven[at]);
       isCompared ||= bound[at] > proven[at];
     },
-    /** Lists excluded designs now expected within `limitMs` or, if no expectation was tested yet, the likeliest. */
+    /**
+     * Lists the excluded designs that are now expected within `limitMs`. While no design with an expected time has been
+     * predicted, expectations are not yet tested, so only the design with the lowest bound is listed.
+     */
     listReopened(limitMs: number, isExcluded: (at: number) => boolean): readonly number[] {
       const excluded = expected.filter((at) => isExcluded(at) && proven[at] <= limitMs);
       if (excluded.length === 0) return [];

@@ -88,7 +88,7 @@ function drawnDevice(device: Device, { device: paths, laws }: Unknown, rankOf: (
 
 /**
  * Returns the factor on a stated value. The value was chosen for this kernel, so its error in ln is assumed to be half
- * that of an unstated value.
+ * the error of an unstated value.
  */
 function aboutStated(value: number, middle: number): number {
   return middle > 0 && value > 0 ? Math.sqrt(value / middle) : 1;

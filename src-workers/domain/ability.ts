@@ -39,7 +39,7 @@ export function findAbility(backend: BenchBackend, device: MeasuringDevice | nul
     case 'hip':
       return {
         ...anything,
-        // The thread groups of AMD's compute devices have 64 lanes; those of other AMD devices have 32.
+        // Thread groups have 64 lanes on AMD's compute devices, and 32 lanes on its other devices.
         threadsPerUnit: device?.threadGroupWidth ?? null,
         blockThreads: CUDA_BLOCK_THREADS,
         registerCaps: false,

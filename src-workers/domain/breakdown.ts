@@ -41,7 +41,7 @@ export interface Breakdown {
 
 /**
  * Returns the parts to show: none is negative, and they add up to `timeMs`. The last wave is what the other parts leave
- * of the time. A negative part is shown as 0, and the others are scaled to the time.
+ * of the time. A negative part is shown as 0, and the other parts are scaled to the time.
  */
 export function shownParts({ timeMs, parts }: Pick<Breakdown, 'timeMs' | 'parts'>): Breakdown['parts'] {
   const values = Object.values(parts);

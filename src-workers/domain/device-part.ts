@@ -1,7 +1,7 @@
 import type { Device, GpuDevice } from './device.ts';
 import { ok, type Result, badInput } from './result.ts';
 
-/** From the L2 to one multiprocessor: 64 on a V100 (Jia et al. 2018, arXiv:1804.06826), assumed for other devices. */
+/** Bytes from the L2 to one multiprocessor: 64 on a V100 (Jia et al. 2018, arXiv:1804.06826), assumed for others. */
 const BYTES_PER_MULTIPROCESSOR_CYCLE = 64;
 
 /** `ID:66`: 66 multiprocessors of a device. `ID:66:slice`: with only their share of its memory. */
@@ -42,7 +42,7 @@ function makePart(device: GpuDevice, multiprocessors: number, slice: boolean): G
   const reached = (rateGbS: number): number => Math.min(slice ? share * rateGbS : rateGbS, reach);
   const text = `${multiprocessors} of ${all} ${vendor === 'nvidia' ? 'SMs' : 'multiprocessors'}`;
   const shared = slice
-    ? 'the same fraction as of the multiprocessors, as in a slice of a multi-instance GPU'
+    ? 'in proportion to the multiprocessors, as in a slice of a multi-instance GPU'
     : `all that the device has, with no other work on it; at most ${BYTES_PER_MULTIPROCESSOR_CYCLE} bytes per multiprocessor and cycle`;
   const whole = sources['*'] ?? '';
   return {

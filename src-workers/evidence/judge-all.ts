@@ -12,7 +12,7 @@ export function evidenceDevices(): readonly string[] {
   return [...new Set([...spmvDevices(), ...LAUNCH_DATASETS.flatMap(({ gpus }) => gpus.map(({ device }) => device))])];
 }
 
-/** Judges all data sets, one data set, or another file. The devices must be those of `evidenceDevices`. */
+/** Judges all data sets, one data set, or another file. The devices must come from `evidenceDevices`. */
 export async function judgeEvidence(
   folder: string,
   devices: readonly GpuDevice[],

@@ -226,7 +226,7 @@ export function geometricMean(values: Float64Array): number {
   return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
 }
 
-/** Geometric means of the values fitted for the vendor's other GPUs, or else for all others; `null` without others. */
+/** Geometric means of the values fitted for the vendor's other GPUs, or else for all other GPUs; `null` if none. */
 export function unseenParameters(
   { dataset, devices, kept }: Pick<Judged, 'dataset' | 'devices' | 'kept'>,
   gpu: MeasuredGpu,

@@ -11,7 +11,7 @@ export interface FittedImplementation {
   readonly fourNumbers: { readonly values: FourNumbers; readonly folds: readonly FourNumbers[] };
 }
 
-/** By data set and column of times. */
+/** Parameters by data set and column of times. */
 export type KeptParameters = Readonly<Record<string, Readonly<Record<string, FittedImplementation>>>>;
 
 /**
@@ -28,5 +28,5 @@ export interface KeptTimes {
   readonly assumed: readonly (number | null)[] | null;
 }
 
-/** By data set, and within a data set by column of times or by GPU. */
+/** Times by data set, and within a data set by column of times or by GPU. */
 export type KeptPredictions = Readonly<Record<string, Readonly<Record<string, KeptTimes>>>>;

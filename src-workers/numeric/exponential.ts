@@ -14,7 +14,7 @@ export function computeAny(x: number): number {
   return i === 0 ? -more : 1 - DECAY[i] * (1 + more);
 }
 
-/** From this z on, `notAll` is 1. */
+/** The z from which on `notAll` is 1. */
 export const HIGHEST_LOG = 4;
 
 const NOT_ALL = Float64Array.from(

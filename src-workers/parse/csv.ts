@@ -27,7 +27,7 @@ export interface CsvColumns {
   readonly delimiter?: Delimiter;
 }
 
-/** The fields of a record that are read: the length, and its weight (−1 if none) or the target of its edge. */
+/** Positions of the fields read: the length and its weight (−1 if none), or the source and the target of an edge. */
 export interface Columns {
   readonly form: LengthForm;
   readonly width: number;

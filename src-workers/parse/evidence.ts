@@ -25,8 +25,8 @@ const SIZES = [
 type SizeName = (typeof SIZES)[number];
 
 /**
- * The columns are `matrix`, those of `SIZES`, optionally `sellp_cells`, and times in µs (`wanted`). An empty field or 0
- * means "not measured". Matrices without elements are dropped. Failures name the line.
+ * The columns are `matrix`, the columns of `SIZES`, optionally `sellp_cells`, and times in µs (`wanted`). An empty
+ * field or 0 means "not measured". Matrices without elements are dropped. Failures name the line.
  */
 export function parseEvidence(
   source: ByteSource,
@@ -65,9 +65,10 @@ const CELL_BYTES = 12;
 const SLICE_ENTRY_BYTES = 8;
 
 /**
- * Computes numbers of cells. For most matrices, Ginkgo's file has a twelfth of the number, rounded. For others, it has
- * the bytes of the cells and of the arrays of slices, divided by 12. The two can be told apart, because a number of
- * cells is a multiple of 64, at least the non-zeros, and at most the cells of rows that are all as long as the longest.
+ * Computes numbers of cells. For most matrices, Ginkgo's file has a twelfth of the number, rounded. For other matrices,
+ * it has the bytes of the cells and of the arrays of slices, divided by 12. The two can be told apart, because a number
+ * of cells is a multiple of 64, at least the non-zeros, and at most the cells of rows that are all as long as the
+ * longest.
  */
 function withCells(matrices: readonly MatrixSummary[]): readonly MatrixSummary[] {
   // Padding never makes a matrix smaller, so a value far below the non-zeros is not a number of cells.

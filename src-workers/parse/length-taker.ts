@@ -149,7 +149,9 @@ function takeEdges(label: string, place: (at: number, isTarget: boolean) => Plac
   /** Degree of each vertex plus 1; 0 for a vertex that does not occur. */
   let degreesAndOne = new Uint32Array(1024);
   let vertices = 0;
-  /** Sum of the hashes of edges to a larger vertex, minus that of edges to a smaller one. 0 if each has its reverse. */
+  /**
+   * Sum of hashes of edges to larger vertices, minus the sum for edges to smaller vertices; 0 if each has its reverse.
+   */
   let oneWay = 0;
   const count = (vertex: number, edges: number, at: number, isTarget: boolean): void => {
     if (!Number.isSafeInteger(vertex) || vertex < 0 || vertex > MAX_VERTEX)

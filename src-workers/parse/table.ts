@@ -89,7 +89,7 @@ class ColumnReader {
 
 const cut = (field: string): string => shortened(field, PREVIEW_CHARACTERS);
 
-/** Returns the field on the earlier line: a first record that is no header is added after the others. */
+/** Returns the field on the earlier line: a first record that is no header is added after the other records. */
 const earlier = (known: PlacedField | null, field: string, line: number): PlacedField =>
   known !== null && known.line < line ? known : { line, field: cut(field) };
 

@@ -79,7 +79,7 @@ export function prepareDevice(launch: Launch, source: BlockSource): DeviceRun {
   const time = new Float64Array(M);
   // Scheduler k of multiprocessor s has index s·q + k.
   const virtual = new Float64Array(M * q);
-  // One heap of active groups per scheduler, by virtual end.
+  // One heap for each scheduler: its active groups by the iteration at which they end.
   const { keys: ends, sizes: active, push: pushGroup, pop: popGroup } = createHeaps(M * q, R * W, false);
   const activeOnAll = new Int32Array(M);
   const rates = new Float64Array(q);

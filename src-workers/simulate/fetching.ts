@@ -12,7 +12,7 @@ export interface FetchedWork {
   readonly units: number;
   /** n: lanes of a thread group that fetch units, integer ≥ 1. */
   readonly lanesPerGroup: number;
-  /** Lanes of a block; by default, those of all its groups. */
+  /** Lanes of a block; by default, the lanes of all its groups. */
   readonly lanesPerBlock?: number;
   /** Iterations before the first iteration of each unit, ≥ 0. The other lanes of the group wait during them. */
   readonly setupIterations: number;
@@ -23,16 +23,16 @@ export interface FetchedWork {
   readonly fetch?: number | 'group';
   /** Cycles before the first iteration, ≥ 0; 0 if omitted. */
   readonly startCycles?: number;
-  /** t(w) while the queue holds units; the launch's own t(w) if omitted. */
+  /** Cycles of an iteration, by active groups, while the queue holds units; the launch's own table if omitted. */
   readonly fetchingCyclesPerIteration?: Float64Array;
   /** Cycles of the last fetches, which find the queue empty, ≥ 0; 0 if omitted. */
   readonly lastCycles?: number;
 }
 
 /**
- * If units are draws, and F units were fetched at the start, a multiprocessor may run ahead of the others once
- * KNOWN_UNITS·F are fetched, while more than FAR_UNITS·F are left. At the speed so far, AHEAD_SHARE of these units is
- * fetched meanwhile, so the queue does not become empty.
+ * If units are draws, and F units were fetched at the start, a multiprocessor may run ahead of the other
+ * multiprocessors once KNOWN_UNITS·F are fetched, while more than FAR_UNITS·F are left. At the speed so far,
+ * AHEAD_SHARE of these units is fetched meanwhile, so the queue does not become empty.
  */
 const FAR_UNITS = 8;
 const KNOWN_UNITS = 4;
@@ -59,11 +59,11 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork): Device
   const time = new Float64Array(M);
   const virtual = new Float64Array(M);
   const nextEnd = new Float64Array(M);
-  // One heap of groups per multiprocessor, by the virtual end of their next unit.
+  // One heap for each multiprocessor: its groups by the iteration at which their next unit ends.
   const groups = createHeaps(M, groupsEach, true);
   const activeGroups = groups.sizes;
-  // One heap of lanes per group, by the end of their unit on the group's own clock: virtual time minus the group's
-  // offset. The clock stands still during setup.
+  // One heap for each group: its lanes by the end of their units on the clock of the group, which is `virtual` minus
+  // `groupOffset`. The clock stands still during setup.
   const lanes = createHeaps(M * groupsEach, n, true);
   const groupOffset = new Float64Array(M * groupsEach);
   // Number of units that a lane has fetched and not begun.
@@ -77,7 +77,7 @@ export function prepareFetchingDevice(launch: Launch, work: FetchedWork): Device
   const taken = new Int32Array(M);
   const queue = indexedQueue(turns);
 
-  // The state of a run: remaining units of the queue, started blocks, the latest end of a group, and the current t(w).
+  // The state of a run: remaining units, started blocks, the latest end of a group, and the current cycle table.
   let left = 0;
   let block = 0;
   let last = 0;

@@ -58,7 +58,7 @@ export function replicate(device: DeviceRun, options: ReplicationOptions): TimeD
 
 /**
  * Computes the 0.975 quantile of Student's t by the Cornish–Fisher expansion (Abramowitz and Stegun 26.7.5), which is
- * poor for one and two degrees of freedom. These have a closed form.
+ * poor for one and two degrees of freedom. Those two have a closed form.
  */
 function studentQuantile975(freedom: number): number {
   if (freedom === 1) return Math.tan(0.475 * Math.PI);

@@ -105,7 +105,7 @@ function improbability(
       ),
     ),
   );
-  // `inverse` is that of the Cholesky factor; `solved` is the inverse covariance times z.
+  // `inverse` is the inverse of the Cholesky factor; `solved` is the inverse covariance times z.
   const inverse: Float64Array[] = [];
   const solved = new Float64Array(n);
   let value = 0;

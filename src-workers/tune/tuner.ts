@@ -83,7 +83,7 @@ const LEAST_BEST = 8;
 const DRAWN = 20;
 /** The widths are fitted again when the number of measurements has grown by this factor. */
 const GROWTH = 1.2;
-/** Maximum number of measurements in a fit: half of them the fastest, the others evenly among the rest. */
+/** Maximum number of measurements in a fit: half of them the fastest, half of them spread evenly over the rest. */
 const MAX_FITTED = 160;
 /** The w of `process.ts`. With 1, as in most tuners, the bench's convolutions take many times as many measurements. */
 const INTERACTION = 0.6;
