@@ -83,7 +83,7 @@ export interface RunQuery {
   readonly studyId?: number | undefined;
   readonly kind?: RunKind;
   readonly state?: RunState;
-  /** Whether to return the runs in the bin instead of the others. */
+  /** Whether to return the runs in the bin instead of all other runs. */
   readonly deleted?: boolean;
   /** 100 by default, at most 1000. */
   readonly limit?: number;

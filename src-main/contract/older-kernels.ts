@@ -61,7 +61,7 @@ function withoutOlder(kernel: Raw): Raw {
   return ofKept.length > 0 ? { ...kept, origins: Object.fromEntries(ofKept) } : kept;
 }
 
-/** Returns `loadRatio` for `setupPhase`: loads per unit are faster than those of an iteration without `accesses`. */
+/** Returns `loadRatio` for `setupPhase`: loads per unit are faster than loads per iteration without `accesses`. */
 const getLoadRatio = (phase: PhaseName, { accesses }: Raw): number =>
   phase === 'unit' && accesses === undefined ? 1 / NEAR_PAGE_LATENCY : 1;
 

@@ -43,9 +43,7 @@ function jsonStart(value: unknown, most: number): string {
 
 type Issue = v.BaseIssue<unknown>;
 
-/**
- * Finds the issue to report, with its path: in a union, that of the option for the kind of the value (list or object).
- */
+/** Finds the issue to report, with its path. A union reports the option that has the value's kind (list or object). */
 function meant(issue: Issue): Issue {
   if (issue.type !== 'union') return issue;
   const kind = Array.isArray(issue.input) ? 'array' : 'object';

@@ -209,8 +209,8 @@ const advice = {
     look: v.optional(v.picklist(['glance', 'coarse', 'fastest', 'all']), 'all'),
   }).returns<Recommendation>(),
   /**
-   * Finds what would change the advice: on one device, each input varies over its usual range while the others stay.
-   * The default device is the fastest, and the default design is the recommended one. `inputs` restricts the inputs.
+   * Finds what would change the advice: on one device, one input at a time varies over its usual range. The default
+   * device is the fastest, and the default design is the recommended one. `inputs` restricts the inputs.
    */
   'advice.sensitivity': procedure({
     ...advisedInput,
@@ -349,7 +349,7 @@ const others = {
   'runs.wait': procedure({ id }).returns<api.RunSummary>(),
   'runs.resume': procedure({ id }).returns<{ readonly runId: number }>(),
   'runs.cancel': procedure({ id }).returns<null>(),
-  /** With `deleted`, the runs in the bin instead of the others. */
+  /** With `deleted`, lists the runs in the bin; otherwise all other runs. */
   'runs.list': procedure({
     studyId: v.optional(id),
     deleted: v.optional(v.boolean(), false),
@@ -508,7 +508,7 @@ const others = {
   'bench.compare': procedure({ id, profileId: v.optional(id) }).returns<measuring.MeasuringComparison>(),
   /**
    * Compares measured runs: a verdict for each design against the first run, the fastest design of each run, and its
-   * cost in the others. Relative differences up to `threshold` are ignored.
+   * cost in the other runs. Relative differences up to `threshold` are ignored.
    */
   'bench.compareRuns': procedure({
     ids: v.pipe(v.array(id), v.minLength(2), v.maxLength(16)),

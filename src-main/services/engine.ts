@@ -81,7 +81,7 @@ export interface EngineOptions extends Partial<Pick<EnginePlaces, 'workerFile' |
   readonly redis?: RedisSettings;
 }
 
-/** At most this many workers start while the database is opened. A small sweep needs no more. */
+/** Maximum number of workers that start while the database is opened. A small sweep needs no more. */
 const EARLY_WORKERS = 4;
 
 export async function openEngine(options: EngineOptions): Promise<Result<OpenEngine>> {

@@ -14,8 +14,8 @@ const INTERVAL_DRAWS = 16;
 
 /**
  * Returns the range in which the time of each design is expected, ms. It combines two ranges, whose errors are assumed
- * to be independent. One is that of `expectedTimes`, and its upper end includes the start of a launch. The other lies
- * between the 5 % and 95 % quantiles over draws of the unknown inputs.
+ * to be independent. One range is from `expectedTimes`, and its upper end includes the start of a launch. The other
+ * range lies between the 5 % and 95 % quantiles over draws of the unknown inputs.
  */
 export async function timeIntervals(
   pool: Pool,

@@ -168,7 +168,7 @@ export function createPredictions(pool: Pool): Predictions {
       for (const lane of [own, ...lanes]) for (let job = lane.shift(); job; job = lane.shift()) await run(job, worker);
     };
     await Promise.all(lanes.map(work));
-    // Of the recalled designs, only the number of invalid ones must still be computed.
+    // For recalled designs, only the number of invalid designs must still be computed.
     const addRecalled = async (device: AdvisedDevice): Promise<void> => {
       const known = recalled.get(device);
       if (!known?.added) return;

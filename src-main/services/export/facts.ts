@@ -60,7 +60,7 @@ const MAX_REASONS = 3;
 const MAX_ROWS = 20;
 
 /**
- * @param within the designs that the report covers: all valid ones, or those of one device
+ * @param within the designs that the report covers: all valid designs, or the valid designs of one device
  * @param changed the number of inputs in which the study now differs from the run
  * @param range the 90 % range of the time of the chosen design
  */

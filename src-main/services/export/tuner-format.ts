@@ -100,8 +100,8 @@ export function tunerFormat(options: TunerOptions): Exporter {
 }
 
 /**
- * The chosen design (by default the recommended design) is the first, because a search starts there; the others follow
- * by predicted time. If the format also predicts other numbers of units, all are sorted by predicted time.
+ * The chosen design (by default the recommended design) is the first, because a search starts there; the other designs
+ * follow by predicted time. If the format also predicts other numbers of units, all are sorted by predicted time.
  *
  * Some tuners vary only the blocks. Their designs have the implementation, order and loop of `chosen`, or of the
  * fastest design if the tuner cannot launch `chosen`.

@@ -67,8 +67,8 @@ export async function linkedPlan(
 }
 
 /**
- * The number of the file's run may be that of another run here, so study, seed, device and every design must equal
- * those of the file. Otherwise the measurements are not linked.
+ * The number of the file's run may belong to another run here, so its study, seed, device and designs must equal those
+ * in the file. Otherwise the measurements are not linked.
  */
 async function findSource(context: Context, line: PlanLine | null): Promise<Result<LinkedSource>> {
   const source = line?.source ?? null;

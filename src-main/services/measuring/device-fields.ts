@@ -42,7 +42,7 @@ export async function measuredDevice(context: Context, id: number, given?: unkno
       `Run ${id} measured ${measuring.name}${cores}, which is not ${device.name}${other}. Specify the measured device.`,
     );
   }
-  // The file of an imported run does not say when the measurement was made, so the date is that of the import.
+  // The file of an imported run does not say when the measurement was made, so the date of the import is used.
   const dated = `${run.value.kind === 'import' ? 'imported ' : ''}${run.value.startedAt.slice(0, 10)}`;
   return withMeasured(device, detail.value, dated);
 }

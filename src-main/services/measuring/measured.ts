@@ -54,7 +54,7 @@ export function caseLabel(measured: BenchCase): string {
   }
 }
 
-/** @param ofSweep whether the designs come from a sweep; their device ids are then those of its devices */
+/** @param ofSweep whether the designs come from a sweep; their device ids are then the ids of its devices */
 function measuredCase(record: MeasurementRecord, position: number, ofSweep: boolean): MeasuredCase {
   const detail = record.detail as MeasuredCaseDetail;
   const { benchmark, parameters } = detail.case;

@@ -86,7 +86,7 @@ function spread(cases: readonly BenchCase[]): readonly number[] {
   );
 }
 
-/** Plans the next launches of a probe, with more than `wanted` units if these fill the blocks of no design. */
+/** Plans the next launches of a probe, with more units if `wanted` are too few for every design. */
 async function planRound(
   input: Request,
   designs: readonly number[],

@@ -13,7 +13,7 @@ interface Repeats {
 
 type Times = Pick<MeasurementRecord, 'timesMs' | 'detail'>;
 
-/** A cache, because a summary of many repeats takes long, and every display of a run needs those of all cases. */
+/** A cache, because a summary of many repeats takes long, and every display of a run needs summaries of all cases. */
 const summaries = new Map<string, { readonly of: readonly number[]; readonly found: Repeats | null }>();
 /** Maximum number of values in `summaries`, over all cases. With the times themselves, they take about 64 MB. */
 const MAX_REMEMBERED = 2 ** 22;

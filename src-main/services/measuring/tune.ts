@@ -19,7 +19,7 @@ import { measuredDeviceId } from './plans.ts';
 import { runnableDesigns } from './runnable.ts';
 import { checkLimits, EMULATION_TARGET, targetAbility, targetBackend, type Targets } from './targets.ts';
 
-/** A step chooses among the measured designs and at most this many others. Its duration is proportional to both. */
+/** A step chooses among the measured and at most this many other designs. Its duration is proportional to both. */
 const MAX_CONSIDERED = 16_384;
 /** The share of the considered designs that are the best by prediction, until it is known how good predictions are. */
 const BEST_SHARE = 0.5;

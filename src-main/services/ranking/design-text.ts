@@ -84,7 +84,7 @@ export function layoutSentences(design: Design): readonly string[] {
   ];
   const cut = (kept: string, items: string): readonly string[] => [
     `Units keep their order${kept}; slot s takes the ${items} from s * share on, where share is all ${items} divided by the slots, rounded up.`,
-    'A slot searches for the unit in which its share starts. If the end of its share cuts a unit, it hands over its part of the unit.',
+    'A slot searches for the unit in which its share starts. If its share ends within a unit, the partial result is added to the rest of that unit.',
   ];
   const given =
     design.blockWidth === undefined

@@ -61,7 +61,7 @@ export function landscapeAxes(view: RunView): readonly LandscapeAxis[] {
 interface MapFrame {
   readonly x: number;
   readonly y: number;
-  /** The number of values on each axis; of launches, only those of the devices on the map. */
+  /** The number of values on each axis; for launches, only the launches of the devices on the map. */
   readonly counts: readonly number[];
   readonly texts: (axis: number) => readonly string[];
   readonly first: number;
@@ -206,7 +206,7 @@ export function landscapeFacets(view: RunView, input: ProcedureArguments<'landsc
   return ok({ columns: nx, rows: ny, facets });
 }
 
-/** Samples valid designs: a quarter of the sample are the fastest, and the others are at even distances in rank. */
+/** Samples valid designs: a quarter of the sample are the fastest, and the rest are at even distances in rank. */
 export function parallelSample(view: RunView, input: ProcedureArguments<'landscape.parallel'>): Result<ParallelSample> {
   const filter = rankingFilter(view, input.filter);
   if (!filter.ok) return filter;

@@ -5,7 +5,7 @@ import { designsPerMs, withSweep, type FinishedSweep } from '../sweeps/pace.ts';
 export interface RunHandle {
   readonly runId: number;
   readonly finished: Promise<Result<RunRecord>>;
-  /** Of a sweep: the number of units if they are taken in their order. */
+  /** The number of units of a sweep, if they are taken in their order. */
   readonly orderedUnits?: number | null;
   cancel(): void;
 }

@@ -35,7 +35,7 @@ const SPMV_EXAMPLE = 'spmv-implementations.json';
 export async function spmvOf(resourceFolder: string, { name, lengths, rows, columns }: Matrix): Promise<Result<Study>> {
   const example = await readStudyFile(join(resourceFolder, EXAMPLES_FOLDER, SPMV_EXAMPLE));
   if (!example.ok) return example;
-  // The path of the schema is relative to the folder of the example, which is not that of the new study.
+  // The path of the schema is relative to the folder of the example, which is not the folder of the new study.
   const { $schema: _schema, ...study } = example.value.study;
   const footprintBytes = Math.max(1, columns) * ELEMENT_BYTES;
   const withVector = <Kernel extends KernelChange>(kernel: Kernel): Kernel => ({

@@ -22,7 +22,7 @@ export const triton = tunerFormat({
   name: 'Triton',
   launchable:
     'Blocks must have 1, 2, 4, 8, 16 or 32 thread groups. Mixed designs, which have several launches, are not supported.',
-  // At most this many of the best designs for the study's units are predicted at other numbers of units.
+  // Maximum number of the best designs for the study's units that are predicted at other numbers of units.
   most: 400,
   launchesGroups: (groups) => groups >= 1 && Number.isInteger(Math.log2(groups)),
   blocksOnly: true,
