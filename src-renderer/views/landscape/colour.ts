@@ -90,7 +90,7 @@ export function faded(scale: Ramp, canvas: string): Ramp {
 const CLIP = 2;
 
 const ENDS = [1.1, 1.25, 1.5, 2, 3, 4, 6, 10, 20, 50, 100];
-/** Of the cells with a time, the fraction that should be on the scale. */
+/** The fraction of the cells with a time that should be on the scale. */
 const INSIDE = 0.75;
 
 /** Returns the end of a scale as a multiple of the best time, so that most cells of the maps (ms or NaN) are on it. */

@@ -42,7 +42,7 @@ export function rooflineChart(
     { low, high, log: true },
     { low: least, high: peakIssueGips * 1.6, log: true },
   );
-  // The fastest designs are drawn last, on top of the others.
+  // The fastest designs are drawn last, on top of the other designs.
   const order = [...designIndex.keys()].sort((a, b) => timeMs[b] - timeMs[a]);
   const chosen = selected === null ? -1 : designIndex.indexOf(selected);
   const corners = [low, Math.min(high, Math.max(low, ridge(roofline))), high];

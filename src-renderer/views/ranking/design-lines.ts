@@ -29,7 +29,7 @@ export function designLines(row: RankRow, base: RankRow | null) {
       change: '',
       tone: '',
     }),
-    /** With `better`, a smaller number has the colour of a faster design, a larger number that of a slower design. */
+    /** With `better`, smaller numbers have the colours of faster designs, and larger numbers of slower designs. */
     numbers(
       label: string,
       read: (row: RankRow) => number,

@@ -52,7 +52,7 @@ export class Exploration {
   readonly #designs = $derived.by(() =>
     (this.axes.value ?? []).reduce((product, { values }) => product * values.length, 1),
   );
-  /** The chosen device, otherwise that of the selected design, otherwise that of the fastest. See `deviceInView`. */
+  /** The chosen device, else the device of the selected design, else of the fastest design (see `deviceInView`). */
   readonly deviceId: string | null | undefined = $derived.by(() =>
     deviceInView(
       this.devices,

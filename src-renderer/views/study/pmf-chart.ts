@@ -31,8 +31,8 @@ export interface PmfInput {
 }
 
 /**
- * Returns the group sizes whose depths are marked: the largest, and the recommended design's or, without one, that of
- * the mapping with the least lane cost. Only mappings of the design space count.
+ * Returns the group sizes whose depths are marked: the largest size, and the size of the recommended design or, without
+ * such a design, of the mapping with the least lane cost. Only mappings of the design space count.
  */
 export function markedGroups(
   rows: readonly Pick<GroupRow, 'unitsPerGroup' | 'threadsPerUnit' | 'laneCost'>[],

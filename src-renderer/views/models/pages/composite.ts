@@ -74,7 +74,7 @@ export const composite: PageContent = {
   question: 'How long does a design take on a device?',
   text: [
     'This model combines all other models. All thread groups of a scheduler advance at one rate, so time can be counted in iterations. Then each block slot is a renewal process of block depths, whatever the rate. The number of active thread groups gives the rate at every moment, and the integral over it is the time.',
-    'Units of a file, a matrix, an image or a generator have an order, and a launch that keeps this order is followed block by block: each block goes to the slot that is free first, and every scheduler has its own clock. A launch of more than 8,192 thread groups (4,096 in a flattened loop) whose parts are alike is predicted by the law of its blocks.',
+    'Units of a file, a matrix, an image or a generator have an order, and a launch that keeps this order is followed block by block: each block goes to the slot that is free first, and every scheduler has its own clock. A launch of more than 8,192 thread groups (4,096 in a flattened loop) is predicted by the law of its blocks if they run about equally long from its beginning to its end.',
   ],
   equations: rows`
     T = \int_0^{\infty} t \bigl( w(v) \bigr) \, \mathrm{d}v :: Time of a launch: cycles per iteration, integrated over virtual time.
