@@ -33,7 +33,6 @@ async function predictorOf(
 ) {
   return createPredictor(await planOf(oneDesign({ axes, workload, kernel: { ...KNOWN, ...kernel } })));
 }
-type Predictor = Awaited<ReturnType<typeof predictorOf>>;
 
 /** Returns a phase that takes as long as `iterations` iterations. */
 const setup = (iterations: number) => ({ instructions: iterations * KERNEL.instructionsPerIteration });
