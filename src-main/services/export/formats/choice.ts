@@ -77,7 +77,7 @@ function choiceHeader(source: CodeSource, row: RankRow, device: Device, table: C
 // Chooses a launch of this kernel when the lengths are known. It chooses among ${counted(designs.length, 'launch', 'launches')} of ${whole(of)}, by their predicted times for
 // ${whole(points)} laws of lengths: means ${whole(means[0])} to ${whole(means.at(-1)!)}, spreads ${spreads[0]} to ${spreads.at(-1)!}, and ${whole(units[0])} to ${whole(units.at(-1)!)} units. For each of these laws, one of the launches is within
 // 1.5 % of the fastest. Between the laws, logarithms of times are interpolated linearly over the logarithms of mean, spread and units.
-// Beyond them, the nearest law counts. Each law has the largest entropy for its mean and spread; the units are in random order.
+// Beyond them, the nearest law counts, and predicted_ns is its time. Each law has the largest entropy for its mean and spread; the units are in random order.
 // ${heldOutText(heldOut)}${ownText(ofOwnLengths)}
 // The order of the units (${comment(row.design.balancing)}), the loop (${comment(row.design.loop)})${cap === null ? '' : `, the register cap (${cap})`} and the kernel's other inputs are those of the study.${
     table.isThinned
@@ -109,7 +109,9 @@ struct choice {
 
 /// The largest block of any choice, for __launch_bounds__.
 constexpr unsigned max_block_threads = ${Math.max(...designs.map(({ blockThreads }) => blockThreads))}u;
-/// The largest number of lengths that choose() reads.
+/// Up to this many lengths, all are read, and their mean and spread are exact.
+constexpr unsigned long long read_all = 32768u;
+/// Of more lengths, this many are read.
 constexpr unsigned sample_size = 1024u;
 
 namespace choice_table {
@@ -220,10 +222,16 @@ inline choice choose_for(double mean, double spread, unsigned long long units) {
   return {own.threads_per_unit, own.block_threads, static_cast<unsigned>(blocks), static_cast<unsigned>(per_slot), std::exp(logs[best])};
 }
 
-/// Returns the launch for the lengths length_at(0) to length_at(count - 1). If there are more than sample_size, it reads a sample.
+struct figures {
+  double mean;
+  /// The standard deviation of the lengths divided by their mean.
+  double spread;
+};
+
+/// Returns the figures of all lengths if there are at most \`all\`, otherwise those of a sample.
 template <class LengthAt>
-choice choose_by(const LengthAt& length_at, unsigned long long count) {
-  const unsigned long long taken = count < sample_size ? count : sample_size;
+figures figures_of(const LengthAt& length_at, unsigned long long count, unsigned long long all) {
+  const unsigned long long taken = count <= all ? count : sample_size;
   double sum = 0.0, squares = 0.0;
   for (unsigned long long i = 0u; i < taken; ++i) {
     unsigned long long at = i;
@@ -239,18 +247,35 @@ choice choose_by(const LengthAt& length_at, unsigned long long count) {
   }
   const double mean = taken ? sum / taken : 0.0;
   const double variance = taken ? squares / taken - mean * mean : 0.0;
-  return choose_for(mean, mean > 0.0 && variance > 0.0 ? std::sqrt(variance) / mean : 0.0, count);
+  return {mean, mean > 0.0 && variance > 0.0 ? std::sqrt(variance) / mean : 0.0};
 }
 
-/// Returns the launch for these lengths, which are on the host.
+/// Returns the launch for the lengths length_at(0) to length_at(count - 1). If there are more than \`all\`, it reads a sample,
+/// which can miss a few units that are far longer than all others. The launch can then take many times as long as predicted.
+/// With \`count\` for \`all\`, it reads every length. This takes about 1 ns for each.
+template <class LengthAt>
+choice choose_by(const LengthAt& length_at, unsigned long long count, unsigned long long all = read_all) {
+  const figures own = figures_of(length_at, count, all);
+  return choose_for(own.mean, own.spread, count);
+}
+
+/// Returns the launch for these lengths, which are on the host. For \`all\`, see choose_by.
 template <class Length>
-choice choose(const Length* lengths, unsigned long long count) {
-  return choose_by([lengths](unsigned long long at) { return lengths[at]; }, count);
+choice choose(const Length* lengths, unsigned long long count, unsigned long long all = read_all) {
+  return choose_by([lengths](unsigned long long at) { return lengths[at]; }, count, all);
 }
 
-/// Returns the launch for the rows of a sparse matrix, or for segments. offsets has one more entry than there are rows.
+/// Returns the launch for the rows of a sparse matrix, or for segments. offsets has one more entry than there are rows. Here, the
+/// mean is always exact. If it shows that a sample missed long rows, all rows are read. For \`all\`, see choose_by.
 template <class Offset>
-choice choose_rows(const Offset* offsets, unsigned long long rows) {
-  return choose_by([offsets](unsigned long long at) { return offsets[at + 1u] - offsets[at]; }, rows);
+choice choose_rows(const Offset* offsets, unsigned long long rows, unsigned long long all = read_all) {
+  const auto length_at = [offsets](unsigned long long at) { return offsets[at + 1u] - offsets[at]; };
+  figures own = figures_of(length_at, rows, all);
+  if (rows > all) {
+    const double mean = static_cast<double>(offsets[rows] - offsets[0]) / rows;
+    const double standard_error = own.mean * own.spread / std::sqrt(static_cast<double>(sample_size));
+    if (mean > own.mean + 3.0 * standard_error) own = figures_of(length_at, rows, rows);
+  }
+  return choose_for(own.mean, own.spread, rows);
 }
 `;
