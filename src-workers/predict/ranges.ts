@@ -90,10 +90,16 @@ export function writeInto(columns: PredictionColumns, i: number, candidate: Cand
   columns.gridBlocks[i] = candidate.gridBlocks;
   if (candidate.invalid === 0) {
     timeDesign(candidate, timed);
+    if (Number.isNaN(timed.timeMs)) throw new RangeError(describeNoTime(candidate));
     columns.timeMs[i] = timed.timeMs;
     columns.meanLoss[i] = timed.meanLoss;
     columns.aggregateLoss[i] = timed.aggregateLoss;
   } else columns.timeMs[i] = NaN;
+}
+
+/** Readers of columns take NaN for an invalid design, so without an exception they would leave this design out. */
+function describeNoTime({ device, threadsPerUnit, balancing, gridBlocks, unitsPerThread }: Candidate): string {
+  return `The predicted time of a valid design is not a number, which is a fault of the model (on ${device.id}, ${threadsPerUnit} threads per unit, balancing ${balancing.kind}, ${gridBlocks} blocks, ${unitsPerThread} units per thread).`;
 }
 
 export function predictChunk(predictor: Predictor, first: number, count: number): PredictionChunk {

@@ -6,6 +6,7 @@ import { classifyDesigns, describeDesign } from '../../src-workers/predict/desig
 import { explainDesign } from '../../src-workers/predict/explain.ts';
 import { AMD_FILL_MICROSECONDS } from '../../src-workers/predict/launch-costs.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
+import { predictChunk } from '../../src-workers/predict/ranges.ts';
 import type { Device, GpuDevice } from '../../src-workers/domain/device.ts';
 import { KERNEL, oneDesign, planOf, predicted } from './sweep-plans.ts';
 import { cpu, gpu } from '../catalogue.ts';
@@ -31,6 +32,12 @@ describe('one design of a constant workload, by hand', () => {
       expect(after / before, String(i)).toBeCloseTo(expected, 12);
       expect(charged[i].timeMs / free[i].timeMs).toBeLessThan(expected + 1e-12);
     });
+  });
+
+  it('throws if the time is not a number, because readers of columns would take the design for an invalid one', async () => {
+    const plan = await planOf(oneDesign({}));
+    const predictor = createPredictor({ ...plan, kernel: { ...plan.kernel, instructionsPerIteration: NaN } });
+    expect(() => predictChunk(predictor, 0, 1)).toThrow(/time of a valid design is not a number/);
   });
 
   // Whole waves run in step. The A100 has 108 multiprocessors, 4 schedulers and 64 FP32 lanes each, and 1410 MHz.
