@@ -11,8 +11,33 @@ export interface NewStudy {
   readonly name?: string;
   readonly lengths?: string;
   readonly units?: number;
-  readonly devices?: readonly string[];
+  readonly devices?: readonly NewDevice[];
   readonly kernel?: KernelChange | undefined;
+}
+
+/** A device of the catalogue; only CPUs have `cores`. */
+export interface NewDevice {
+  readonly id: string;
+  readonly cores?: number;
+}
+
+const GPU_AXES = {
+  threadsPerUnit: [1, 2, 4, 8, 16, 32],
+  balancing: ['none', 'dynamic-fetch'],
+  blockThreads: { from: 32, to: 1024, step: 32 },
+  // The two usual launches: a grid sized by the units, and a grid sized by the device.
+  unitsPerThread: [1, 2, 4, 8],
+  blocksPerMultiprocessor: { from: 1, to: 32 },
+} satisfies Partial<Study['axes']>;
+const CPU_AXES = { blockThreads: [1], balancing: ['row-split', 'nonzero-split', 'merge-path'] };
+
+function usualAxes(devices: readonly NewDevice[]): StudyFile['axes'] {
+  const cpus = devices.flatMap(({ cores }) => cores ?? []);
+  if (cpus.length === 0) return GPU_AXES;
+  const cores = { from: 1, to: Math.max(...cpus) };
+  if (cpus.length === devices.length) return { ...CPU_AXES, cores };
+  // The other ways for a CPU would also add designs for the GPU.
+  return { ...GPU_AXES, balancing: [...GPU_AXES.balancing, 'row-split'], cores };
 }
 
 /** Makes a study that can be predicted at once. Unknown values of the kernel are usual ones, marked as assumed. */
@@ -20,7 +45,7 @@ export function newStudy({
   name = 'New study',
   lengths = 'geometric(0.05)',
   units = USUAL_UNITS,
-  devices = [USUAL_DEVICE],
+  devices = [{ id: USUAL_DEVICE }],
   kernel = {},
 }: NewStudy = {}): StudyFile {
   const { bytesPerIteration, origins, ...usual } = assumedKernel();
@@ -39,15 +64,8 @@ export function newStudy({
       ...({ ...usual, ...known } as Omit<Study['kernel'], 'name'>),
       origins: { ...Object.fromEntries(assumed), ...kernel.origins },
     },
-    devices: [...devices],
-    axes: {
-      threadsPerUnit: [1, 2, 4, 8, 16, 32],
-      balancing: ['none', 'dynamic-fetch'],
-      blockThreads: { from: 32, to: 1024, step: 32 },
-      // The two usual launches: a grid sized by the units, and a grid sized by the device.
-      unitsPerThread: [1, 2, 4, 8],
-      blocksPerMultiprocessor: { from: 1, to: 32 },
-    } satisfies Partial<Study['axes']>,
+    devices: devices.map(({ id }) => id),
+    axes: usualAxes(devices),
   };
 }
 

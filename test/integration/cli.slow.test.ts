@@ -537,6 +537,14 @@ describe('a new study', () => {
     expect(await json(line('made.json'))).toEqual({ study: at('made.json'), ...figures, devices: [device] });
     expect(made('made.json').workload).toEqual({ lengths: 'file:jobs.csv#steps', units: 1000 });
     expect(await json(`recommend ${at('made.json')}`)).toMatchObject({ device: { id: device } });
+    const cpu = 'amd-epyc-7763';
+    for (const [name, words] of [
+      ['both.json', `${device} ${cpu}`],
+      ['cpu.json', cpu],
+    ] as const) {
+      await json(line(name).replace(device, words));
+      expect(await json(`recommend ${at(name)}`)).toMatchObject({ device: { id: cpu } });
+    }
     await fails(1, line('made.json'), /made\.json already exists/);
     expect(await json(`${line('more.json')} --units 3000`)).toMatchObject({ units: 3000, mean: 12.75 });
     expect(await json(`${line('first.json')} --units 2`)).toMatchObject({ units: 2, mean: 2, max: 3 });
@@ -562,6 +570,7 @@ describe('a new study', () => {
     ['geometric(0.1) --device foo', /No device has the id "foo"/],
     ['geometric(0.1) --spmv', /is not a Matrix Market file/],
     ['geometric(0.1) --spmv --units 5', /Leave --units out/],
+    ['geometric(0.1) --spmv --device amd-epyc-7763', /amd-epyc-7763 is a CPU/],
   ])('refuses %s', async (lengths, reason) => {
     expect((await run(`new ${at('refused.json')} --lengths ${lengths}`)).err).toMatch(reason);
     expect(existsSync(at('refused.json'))).toBe(false);

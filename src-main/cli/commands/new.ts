@@ -7,6 +7,10 @@ import { type StudyOfLengths, writeNewStudy } from '../../services/studies/new.t
 import { command, type CommandLine, type GlobalOptions, call, positive } from '../command-line.ts';
 import { showSeconds } from '../output.ts';
 
+interface NewOptions extends GlobalOptions, Omit<StudyOfLengths, 'devices'> {
+  readonly device?: readonly string[];
+}
+
 export function addNew(program: Command, { terminal, places, withEngine }: CommandLine): void {
   command(program, 'new <study>', 'write a study file for your lengths')
     .requiredOption('--lengths <W>', 'a file (CSV, Matrix Market, NPY, Parquet, …), or a workload (see loss --help)')
@@ -26,12 +30,12 @@ export function addNew(program: Command, { terminal, places, withEngine }: Comma
 Unknown properties of the kernel get usual values, marked as assumed. FILE.csv#COLUMN names a column of a table.
 With --json: {study, units, mean, max, devices, note}; note, if there is one, says how the file was read.`,
     )
-    .action((file: string, options: GlobalOptions & StudyOfLengths) =>
+    .action((file: string, options: NewOptions) =>
       withEngine(
         options,
         async (engine) => {
-          await call(engine, 'devices.get', { ids: [...(options.device ?? [])] });
-          const written = writeNewStudy(places.root, file, options);
+          const named = options.device && (await call(engine, 'devices.get', { ids: [...options.device] }));
+          const written = writeNewStudy(places.root, file, { ...options, ...(named && { devices: named }) });
           const made = unwrap(await showSeconds(terminal, 'Reading the lengths', written));
           const { units, mean, max, devices, note } = made;
           if (options.json) return terminal.json({ study: file, ...made });

@@ -57,7 +57,8 @@ export function studyHandlers(context: Context): Handlers<ProceduresOf<'studies'
     },
     'studies.new': async ({ device, ...about }) => {
       const found = await namedDevice(context.catalogue, device);
-      return found.ok ? ok(newStudy({ ...about, devices: [found.value] })) : found;
+      const devices = found.ok ? await context.catalogue.devices([found.value]) : found;
+      return devices.ok ? ok(newStudy({ ...about, devices: devices.value })) : devices;
     },
     'studies.delete': ({ id }) => changing(context, 'studies', store.deleteStudy(id)),
     'studies.restore': async ({ id }) => {

@@ -5,7 +5,7 @@ import { moments } from '../../../src-workers/models/workload/laws.ts';
 import { formatWorkload } from '../../../src-workers/parse/grammar.ts';
 import { workloadWithFiles } from '../../../src-workers/parse/open-file.ts';
 import { makeGivenLengths, makeUnitLaw } from '../../../src-workers/predict/ordered.ts';
-import { newStudy, studyName, USUAL_UNITS } from '../../contract/new-study.ts';
+import { newStudy, studyName, USUAL_UNITS, type NewDevice } from '../../contract/new-study.ts';
 import { parseStudy } from '../../contract/parse.ts';
 import { writeFor } from '../files/files.ts';
 import { spmvOf } from './spmv.ts';
@@ -15,7 +15,7 @@ export interface StudyOfLengths {
   readonly lengths: string;
   readonly units?: number;
   /** The default is an A100, or with `spmv` the devices of the example that `spmvOf` reads. */
-  readonly device?: readonly string[];
+  readonly devices?: readonly NewDevice[];
   readonly spmv?: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface WrittenStudy {
 export async function writeNewStudy(
   resourceFolder: string,
   file: string,
-  { lengths, units: asked, device, spmv }: StudyOfLengths,
+  { lengths, units: asked, devices, spmv }: StudyOfLengths,
 ): Promise<Result<WrittenStudy>> {
   if (existsSync(file)) return badInput(`${file} already exists. Specify another file, or remove it first.`);
   const folder = dirname(resolve(file));
@@ -46,15 +46,16 @@ export async function writeNewStudy(
   const { law, lengths: order, units: ofFile, matrixColumns, note } = workload.value;
   const units = asked ?? order?.length ?? ofFile ?? USUAL_UNITS;
   const name = studyName(basename(file));
-  const devices = device === undefined ? {} : { devices: [...device] };
-  let study: object = newStudy({ name, lengths: text, units, ...devices });
+  let study: object = newStudy({ name, lengths: text, units, ...(devices && { devices }) });
   if (spmv) {
+    const cpu = devices?.find(({ cores }) => cores !== undefined);
+    if (cpu) return badInput(`The kernels that --spmv compares are for GPUs, but ${cpu.id} is a CPU. Leave it out.`);
     if (asked !== undefined)
       return badInput('A comparison of kernels has the rows of the matrix as units. Leave --units out.');
     if (matrixColumns === undefined) return badInput(`${lengths} is not a Matrix Market file (.mtx).`);
     const made = await spmvOf(resourceFolder, { name, lengths: text, rows: units, columns: matrixColumns });
     if (!made.ok) return made;
-    study = { ...made.value, ...devices };
+    study = { ...made.value, ...(devices && { devices: devices.map(({ id }) => id) }) };
   }
   const content = `${JSON.stringify(study, null, 2)}\n`;
   const valid = parseStudy(content, file);
