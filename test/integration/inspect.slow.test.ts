@@ -146,7 +146,9 @@ describe.skipIf(lacks('nvcc'))('a kernel inspected with nvcc', () => {
   it('fills a study that lacks the fields of the kernel, and a study with a CPU, for the first GPU', async () => {
     const study = join(folder, 'lacking.json');
     writeFileSync(study, JSON.stringify({ ...readStudy('db/examples/spmv-cpu.json'), kernel: { name: 'mine' } }));
-    const { arch, unknown } = await inspectInto<Inspection & { readonly unknown: readonly string[] }>(study, SOURCE);
+    type Written = Inspection & { readonly unknown: readonly string[] };
+    const { arch, unknown, notes } = await inspectInto<Written>(study, SOURCE);
+    expect(notes.join(' ')).toContain('(accesses) is left out, because the study also has a CPU (amd-epyc-7302p)');
     // The study has one GPU, and this is its architecture.
     expect(arch).toBe('sm_80');
     expect(unknown.join(' ')).toContain('lengths');

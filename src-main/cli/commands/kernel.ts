@@ -120,7 +120,7 @@ async function inspectCommand(
   const devices = into === undefined ? [] : await readDevices(engine, into);
   const compiled = kernelFileKind(file, bytes) === 'source';
   const arch = options.arch ?? (compiled ? chooseArchitecture(devices) : undefined);
-  const found = await call(engine, 'kernel.inspect', {
+  const inspected = await call(engine, 'kernel.inspect', {
     fileName: basename(file),
     bytes,
     folder: dirname(resolve(file)),
@@ -132,10 +132,11 @@ async function inspectCommand(
     caps: caps && [...caps],
     flags: nvcc && joinedFlags(nvcc).map(fromHere),
   });
-  const fields = selectFields(
-    inspectedFields(found),
-    devices.some(({ kind }) => kind === 'cpu'),
-  );
+  const cpu = devices.find(({ kind }) => kind === 'cpu');
+  const fields = selectFields(inspectedFields(inspected), cpu !== undefined);
+  const isMixed = cpu !== undefined && devices.some(({ kind }) => kind === 'gpu');
+  const notes = isMixed && inspected.accesses.length > 0 ? [describeLeftOut(cpu)] : [];
+  const found = { ...inspected, notes: [...inspected.notes, ...notes] };
   const unknown = into === undefined ? [] : listUnknown(fields);
   const loss = into === undefined ? null : await lossOfStudy(engine, into, found);
   if (into !== undefined) unwrap(await writeIntoStudy(into, fields, found));
@@ -154,6 +155,10 @@ async function inspectCommand(
   terminal.say(`Wrote into ${into}: ${texts.join('; ')}.`);
   if (unknown.length > 0) terminal.say('The code does not say:');
   for (const one of unknown) terminal.say(`- ${one}`);
+}
+
+function describeLeftOut({ id }: Device): string {
+  return `How the lanes read memory (accesses) is left out, because the study also has a CPU (${id}), and the bytes of an iteration are written instead. On a GPU, reads at scattered places then count without the rest of their sectors, so predicted times may be too short: use a study without ${id} for the GPUs.`;
 }
 
 async function lossOfStudy(
