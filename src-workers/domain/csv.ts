@@ -1,10 +1,13 @@
 type Cell = string | number | null;
 
+/** Digits with a sign, also with a decimal comma or an exponent: no spreadsheet computes anything from them. */
+const NUMBER = /^\s*[+-]?[\d.,]+(?:e[+-]?\d+)?\s*$/i;
+
 /** A text from someone else's file must not become a formula in a spreadsheet. */
 export function csvCell(value: Cell, separator = ','): string {
   if (typeof value === 'number') return String(value);
   if (value === null) return '';
-  const safe = /^\s*[=+\-@\t\r|%]/.test(value) ? `'${value}` : value;
+  const safe = /^\s*[=+\-@\t\r|%]/.test(value) && !NUMBER.test(value) ? `'${value}` : value;
   return /[",;\n\r]/.test(safe) || safe.includes(separator) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 

@@ -31,15 +31,15 @@ it.each(['\\\\host\\a.csv', '//host/share/a.csv', '\\/host/a.csv', '\\\\?\\UNC\\
   },
 );
 
-const FORMULAS = ['=1+1', '+1', '-1', '@x', '\t=1', ' =1', '|cmd', '=HYPERLINK("http://x","y")'];
+const FORMULAS = ['=1+1', '+A1', '-1+2', '-O3', '@x', '\t=1', ' =1', '|cmd', '=HYPERLINK("http://x","y")'];
 
 it('cells of a table are never formulas, quoted if they contain separators, and numbers stay numbers', () => {
   for (const separator of [',', '\t'])
     for (const value of FORMULAS) expect(csvCell(value, separator).replace(/^"/, '')).toMatch(/^'/);
-  expect(csvCell('a,b')).toBe('"a,b"');
+  for (const text of ['a,b', '-0,5']) expect(csvCell(text)).toBe(`"${text}"`);
   expect(csvCell('a\tb', '\t')).toBe('"a\tb"');
   expect(csvCell('say "x"\n')).toBe('"say ""x""\n"');
-  expect(csvCell(-1.5)).toBe('-1.5');
+  for (const number of [-1.5, '-3.25', '+1e-3', '-3.25E7']) expect(csvCell(number)).toBe(String(number));
   expect(tableText([['a', null, 2], [-1, '', 'c']])).toBe('a,,2\n-1,,c'); // prettier-ignore
 });
 
