@@ -65,18 +65,30 @@ async function compareRunsCommand(
   if (runs.length < 2) throw badUsage('Specify at least two runs to compare.');
   const ids = runs.map((text) => usage(runId(text)));
   const compared = usage(await engine.call('bench.compareRuns', { ids, threshold }));
-  const verdicts = pickVerdicts(compared, best);
-  const slower = verdicts.includes('slower');
+  const ofFastest = verdictsOf(compared.runs.map((run) => run.againstFirst));
+  const ofDesigns = best ? [] : verdictsOf(compared.designs.flatMap(({ against }) => against));
+  const slower = [...ofFastest, ...ofDesigns].includes('slower');
   if (json) terminal.json({ ...compared, slower });
-  else print(terminal, compared, verdicts, best);
+  else {
+    print(terminal, compared, best);
+    const shared = ofDesigns.length > 0;
+    const counts = countsText(shared ? ofDesigns : ofFastest);
+    terminal.say(
+      `${shared ? 'Designs' : 'Fastest designs'}: ${counts}; differences up to ${percent(threshold)} are ignored.`,
+    );
+    for (const warning of compared.warnings) terminal.say(warning);
+  }
   const lost = !best && compared.runs.some((run) => run.lost > 0);
   return slower || lost ? EXIT_FAILED : EXIT_OK;
 }
 
-function pickVerdicts({ runs, designs }: RunsComparison, best: boolean): readonly Verdict[] {
-  const all = [...runs.map((run) => run.againstFirst), ...(best ? [] : designs.flatMap(({ against }) => against))];
-  return all.flatMap((one) => (one ? [one.verdict] : []));
-}
+const verdictsOf = (ratios: readonly (TimeRatio | null | undefined)[]): readonly Verdict[] =>
+  ratios.flatMap((one) => (one ? [one.verdict] : []));
+
+const countsText = (verdicts: readonly Verdict[]): string =>
+  (Object.keys(VERDICT_TEXT) as Verdict[])
+    .map((verdict) => `${verdicts.filter((one) => one === verdict).length} ${VERDICT_TEXT[verdict]}`)
+    .join(', ');
 
 const signed = (ratio: number): string => `${ratio < 1 ? '−' : '+'}${percent(Math.abs(ratio - 1))}`;
 
@@ -87,12 +99,7 @@ const intervalText = (one: TimeRatio | null): string =>
 
 const verdictText = (one: TimeRatio | null): string => (one ? VERDICT_TEXT[one.verdict] : '–');
 
-function print(
-  terminal: Terminal,
-  { runs, designs, cross, oneForAll, common, threshold, warnings }: RunsComparison,
-  verdicts: readonly Verdict[],
-  best: boolean,
-): void {
+function print(terminal: Terminal, { runs, designs, cross, oneForAll, common }: RunsComparison, best: boolean): void {
   const [first, ...others] = runs;
   for (const { runId: id, name, device, designs: count } of runs)
     terminal.say(
@@ -153,10 +160,4 @@ function print(
     terminal.say(
       `One design for all runs: ${designs[oneForAll.design].label}, at worst ${percent(oneForAll.worst - 1)} slower than the fastest design of a run.`,
     );
-  const count = (verdict: Verdict): number => verdicts.filter((one) => one === verdict).length;
-  const counts = (Object.keys(VERDICT_TEXT) as Verdict[]).map(
-    (verdict) => `${count(verdict)} ${VERDICT_TEXT[verdict]}`,
-  );
-  terminal.say(`${counts.join(', ')}; differences up to ${percent(threshold)} are ignored.`);
-  for (const warning of warnings) terminal.say(warning);
 }
