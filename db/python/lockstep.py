@@ -408,7 +408,7 @@ class Lockstep:
             current folder; build: the command that makes ``{binary}``.
         kernel: the manifest of your own kernel, for the target.
         budget: maximum number of measured designs. seconds: time limit.
-        within: stop if the expected regret is at most this fraction.
+        within: stop if, with a probability of 90 %, the best design is at most this fraction slower than the fastest.
         """
         if [measure, target, exec].count(None) != 2:
             raise LockstepError("bad-input", "Specify one of measure, target and exec.")

@@ -410,6 +410,9 @@ describe('tuning with a program that reports a known time for each design', () =
     const spent = await run(...tune('', '3 --within 0.1%'));
     expect(spent).toMatchObject({ status: 0, err: '' });
     expect(spent.out).toContain(`Measured before: ${saved.length} designs; the best is design `);
+    // The line of a step and the report give the same figure the same meaning.
+    const bounds = spent.out.match(/with a probability of 90.% at most [\d.]+.% slower than the fastest design/g);
+    expect(bounds).toEqual([bounds![0], bounds![0]]);
     expect(spent.out).toMatch(new RegExp(`^Measured ${saved.length} of \\d+ designs\\. The budget is spent\\.`, 'm'));
 
     const answer = documentOf<Answer>(await run(...tune('', '24 --within 0.1% --json')));

@@ -30,7 +30,10 @@ export function addTune(program: Command, { terminal, withRuns }: CommandLine): 
         .default({ designs: 40 }, '40'),
     )
     .addOption(
-      new Option('--within <percent>', 'stop when the expected regret is at most this')
+      new Option(
+        '--within <percent>',
+        'stop when, with a probability of 90 %, the best design is at most this much slower than the fastest',
+      )
         .argParser(parsedBy(parseShare))
         .default(0.03, '3%'),
     )
@@ -41,13 +44,13 @@ export function addTune(program: Command, { terminal, withRuns }: CommandLine): 
       'after',
       `
 The first designs are spread over the sweep. Further designs are the most promising by all measurements and the prediction.
-Tuning ends when the best design is expected to be within --within of the fastest design of the sweep, or when the budget
-is spent. Each step is a measurement of the run. All measurements of the run on this target and with this program count,
-so the same command continues a stopped tuning.
+Tuning ends when, with a probability of 90 %, the best measured design is at most --within slower than the fastest design
+of the sweep, or when the budget is spent. Each step is a measurement of the run. All measurements of the run on this
+target and with this program count, so the same command continues a stopped tuning.
 With --json: {runId, deviceId, considered, measured, failed, best: {designIndex, design, measuredMs, expectedMs, predictedMs}, expectedRegret,
   skill (rank correlation of predicted and measured times), within, stopped, elapsedMs, steps: [{runId, designs, measured, failed,
-  best, expectedRegret}]}; stopped is within, budget, all-measured or all-failed;
-  times include the predicted time of ordering the units.`,
+  best, expectedRegret}]}; with a probability of 90 %, best is at most the fraction expectedRegret slower than the fastest;
+  stopped is within, budget, all-measured or all-failed; times include the predicted time of ordering the units.`,
     )
     .action((run: string, options: TuneOptions) =>
       withRuns(options, (engine) => tuneCommand(engine, terminal, run, options)),
@@ -117,11 +120,14 @@ function progressText({ measured, failed, best, expectedRegret }: TuningStep): s
   const counts = `${counted(measured, 'design')}${failed > 0 ? ` (${failed} more failed)` : ''}`;
   return best === null || expectedRegret === null
     ? `${counts}.`
-    : `${counts}; the best is design ${best.designIndex} with ${timeText(best.measuredMs)}, and the expected regret is ${percent(expectedRegret)}.`;
+    : `${counts}; the best is design ${best.designIndex} with ${timeText(best.measuredMs)}, ${boundText(expectedRegret)}.`;
 }
 
+const boundText = (regret: number): string =>
+  `with a probability of 90 % at most ${percent(regret)} slower than the fastest design of the sweep`;
+
 const STOPPED = {
-  within: (within: number) => `The expected regret is within ${percent(within)}.`,
+  within: (within: number) => `This is enough for --within ${percent(within)}.`,
   'all-measured': () => 'All designs were measured.',
   'all-failed': () => 'All designs of the last step failed. The same command tries further designs.',
   budget: () => 'The budget is spent. The same command with a larger --budget continues.',
@@ -152,7 +158,7 @@ function report(
     ],
   );
   terminal.say(
-    `Measured ${measured} of ${counted(considered, 'design')}. ${STOPPED[stopped](within)} With a probability of 90 %, the design above is at most ${percent(expectedRegret)} slower than the fastest design of the sweep.`,
+    `Measured ${measured} of ${counted(considered, 'design')}. ${STOPPED[stopped](within)} The design above is ${boundText(expectedRegret)}.`,
   );
   const note = skillText({ skill, measured });
   if (note) terminal.say(note);
