@@ -14,3 +14,11 @@ export function csvCell(value: Cell, separator = ','): string {
 export function tableText(rows: readonly (readonly Cell[])[], separator = ','): string {
   return rows.map((row) => row.map((cell) => csvCell(cell, separator)).join(separator)).join('\n');
 }
+
+/** Returns the separator of a header. Spreadsheets that write decimal commas separate fields by another character. */
+export function separatorOf(head: string): string {
+  const [header] = head.trimStart().split(/\r?\n/, 1);
+  return [';', '\t'].find((one) => header.includes(one)) ?? ',';
+}
+
+export const withPoint = (number: string): string => number.replace(/^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$/, '$1.$2');

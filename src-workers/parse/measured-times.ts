@@ -1,3 +1,4 @@
+import { separatorOf, withPoint } from '../domain/csv.ts';
 import { NOTHING_MEASURED, type CaseResult } from '../domain/benchmark.ts';
 import { ok, type Result } from '../domain/result.ts';
 import { eachCsvLine } from './csv-records.ts';
@@ -53,14 +54,6 @@ const DESIGN_COLUMNS: ReadonlySet<string> = new Set(
 export function hasDesignColumns(header: readonly string[]): boolean {
   return header.some((name) => DESIGN_COLUMNS.has(name));
 }
-
-/** Returns the separator of a header. Spreadsheets that write decimal commas separate fields by another character. */
-const separatorOf = (head: string): string => {
-  const [header] = head.trimStart().split(/\r?\n/, 1);
-  return [';', '\t'].find((one) => header.includes(one)) ?? ',';
-};
-
-const withPoint = (number: string): string => number.replace(/^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$/, '$1.$2');
 
 /**
  * Reads CSV (also `;` and tab, then also with decimal commas) with a header, one row per launch. Several rows of a

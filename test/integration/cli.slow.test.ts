@@ -291,8 +291,10 @@ describe('lists runs and ranks designs', () => {
     await run(`export 1 --format csv --device ${device} --top 30 -o ${listed}`);
     const times = table(read(listed)).map((row) => Number(row.time_ms));
     expect(times.filter((time) => time > 0)).toHaveLength(30);
-    const again = table(await printed(`predict 1 ${listed} --device ${device}`));
-    const predicted = again.map(({ predicted_ms, reason }) => [Number(predicted_ms), reason]);
+    const again = await printed(`predict 1 ${listed} --device ${device}`);
+    const semicolons = write('semicolons.csv', read(listed).replaceAll(',', ';'));
+    expect(await printed(`predict 1 ${semicolons} --device ${device}`)).toBe(again.replaceAll(',', ';'));
+    const predicted = table(again).map(({ predicted_ms, reason }) => [Number(predicted_ms), reason]);
     expect(predicted).toEqual(times.map((time) => [time, '']));
 
     const [{ register_cap, ...others }] = table(read(listed));

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import type { Command } from 'commander';
 import { CsvError } from 'csv-parse';
 import { parse } from 'csv-parse/sync';
-import { csvCell } from '../../../src-workers/domain/csv.ts';
+import { csvCell, separatorOf, withPoint } from '../../../src-workers/domain/csv.ts';
 import type { NamedParameters } from '../../../src-workers/domain/design-names.ts';
 import { isObject } from '../../../src-workers/domain/json.ts';
 import { ok, systemReason, type Result, unwrap, badInput } from '../../../src-workers/domain/result.ts';
@@ -37,9 +37,9 @@ export function addPredict(program: Command, { terminal, withEngine }: CommandLi
     .addHelpText(
       'after',
       `
-A line of FILE is a design: a JSON object, or CSV after a header. Parameters are named as in exports: threads_per_unit,
-block_threads, units_per_thread or grid_blocks, loop, balancing, register_cap, implementation. Their values need not be on the
-axes of the study. Only a parameter with a single value in the study can be left out. An empty cell means no value.
+A line of FILE is a design: a JSON object, or CSV (also with semicolons or tabs) after a header. Parameters are named
+as in exports: threads_per_unit, block_threads, units_per_thread or grid_blocks, loop, balancing, register_cap, implementation.
+Their values need not be on the axes of the study. Only a parameter with a single value in the study can be left out. An empty cell means no value.
 Other names are ignored. Each line is printed again with predicted_ms and reason, which says why there is no time: for
 example, "one block needs more registers than a multiprocessor has".
 With --json: {device, designs: [{…, predicted_ms, reason}]}.
@@ -163,11 +163,14 @@ function jsonLines(label: string): Reader {
 }
 
 function csvLines(label: string, header: string): Reader {
+  const delimiter = separatorOf(header);
   const cells = (text: string): readonly string[] =>
-    parse(text, { bom: true, trim: true, relax_column_count: true })[0] ?? [];
+    parse(text, { bom: true, trim: true, relax_column_count: true, delimiter })[0] ?? [];
+  const joined = (values: readonly (string | number)[]): string =>
+    values.map((value) => csvCell(value, delimiter)).join(delimiter);
   const names = cells(header);
   return {
-    header: [...names, 'predicted_ms', 'reason'].map((name) => csvCell(name)).join(','),
+    header: joined([...names, 'predicted_ms', 'reason']),
     design({ number, text }) {
       try {
         const values = cells(text);
@@ -177,7 +180,8 @@ function csvLines(label: string, header: string): Reader {
           );
         // In exported tables, an empty cell means "no value": no register cap, or a grid that follows from the units.
         const given = names.map((name, at): [string, string | number | null] => {
-          const value = values[at] ?? '';
+          const cell = values[at] ?? '';
+          const value = delimiter === ',' ? cell : withPoint(cell);
           return [name, value === '' ? null : Number.isNaN(Number(value)) ? value : Number(value)];
         });
         return ok(Object.fromEntries(given));
@@ -187,6 +191,6 @@ function csvLines(label: string, header: string): Reader {
       }
     },
     text: ({ text }, _, { predicted_ms: ms, reason }) =>
-      [...names.map((_name, at) => csvCell(cells(text)[at] ?? '')), csvCell(ms ?? ''), csvCell(reason ?? '')].join(','),
+      joined([...names.map((_name, at) => cells(text)[at] ?? ''), ms ?? '', reason ?? '']),
   };
 }
