@@ -40,7 +40,8 @@ export async function main(args: readonly string[], terminal: Streams = processS
     .configureOutput({
       writeOut: (text) => terminal.out(text),
       writeErr: (text) => terminal.err(text),
-      outputError: (text, write) => write(`lockstep: ${plain(messageText(usageText(text)))}\n`),
+      outputError: (text, write) =>
+        write(`lockstep: ${plain(messageText(usageText(text, findListOption(program, args))))}\n`),
     });
   for (const add of [
     addLoss,
@@ -82,11 +83,20 @@ export async function main(args: readonly string[], terminal: Streams = processS
   return cli.status;
 }
 
-function usageText(text: string): string {
+/** Finds a given option that takes every word up to the next option. */
+function findListOption(program: Command, args: readonly string[]): string | undefined {
+  const options = program.commands.find((command) => command.name() === args[0])?.options ?? [];
+  return options.find(({ variadic, long }) => variadic && args.includes(long!))?.long;
+}
+
+function usageText(text: string, listOption: string | undefined): string {
   const line = text
     .replace(/^error: /, '')
     .trim()
-    .replaceAll('\n', ' ');
+    .replaceAll('\n', ' ')
+    .replace(/^missing required argument '(.*)'$/, (all, name: string) =>
+      listOption ? `${all}: ${listOption} takes every word after it, so write the ${name} before it` : all,
+    );
   return /It must be|allowed choices/i.test(line)
     ? line
     : `${line.replace(/\.$/, '')}. See lockstep --help, or COMMAND --help.`;

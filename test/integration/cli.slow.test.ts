@@ -632,6 +632,11 @@ it.each([
   [2, 'tune 1', /Specify --target cuda:0, hip:0, webgpu or cpu, or --exec/],
   [2, 'tune 1 --target cpu --budget 0', /a time \(60s, 5m, 1h\)/],
   [2, 'tune 1 --target cpu --budget much', /a time \(60s, 5m, 1h\) or a number of designs/],
+  [
+    2,
+    'new --lengths f --device X study.json',
+    /'study': --device takes every word after it, so write the study before it\. See/,
+  ],
   [2, 'tune 1 --target cpu --within 3', /such as 3%/],
   [2, 'tune one --target cpu', /Specify the number of a run/],
   [1, 'tune 77 --target cpu', /no run 77/],
