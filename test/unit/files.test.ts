@@ -45,8 +45,11 @@ it.runIf(process.platform === 'linux')('a file that is written says why it canno
 );
 
 it('a file is read to its end, and refused if it is too long', async () => {
-  writeFileSync(at('four'), '\ufeffa');
-  expect(await readText(at('four'))).toEqual({ ok: true, value: '\ufeffa' });
+  const utf16 = Buffer.from('\ufeffa', 'utf16le');
+  for (const bytes of ['\ufeffa', utf16, Buffer.from(utf16).swap16()]) {
+    writeFileSync(at('four'), bytes);
+    expect(await readText(at('four'))).toEqual({ ok: true, value: '\ufeffa' });
+  }
   expect(await readBytes(at('four'), 3)).toFail(null, /four has 4 bytes.* 3\.$/);
   expect(await readBytes(own, 10, 'a study')).toFail(null, / is a folder\. Specify a study\.$/);
   expect(await readBytes(at('none'), 10)).toFail('not-found', /\(no such file or folder, ENOENT\)/);

@@ -44,9 +44,14 @@ export async function readBytes(path: string, maxBytes: number, expected = 'a fi
   }
 }
 
+/** Reads UTF-8, or UTF-16 with its byte order mark, as PowerShell writes it. The mark stays in the text. */
 export async function readText(path: string, expected?: string, maxBytes = MAX_TEXT_BYTES): Promise<Result<string>> {
   const bytes = await readBytes(path, maxBytes, expected);
-  return bytes.ok ? ok(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.value)) : bytes;
+  if (!bytes.ok) return bytes;
+  const [first, second] = bytes.value;
+  const encoding =
+    first === 0xff && second === 0xfe ? 'utf-16le' : first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
+  return ok(new TextDecoder(encoding, { ignoreBOM: true }).decode(bytes.value));
 }
 
 /** These errors occur if the file is writable but its folder is not, or if the file itself is a mount point. */
