@@ -215,13 +215,18 @@ describe.skipIf(lacks('redis-server'))('runs whose work agents do', () => {
   });
 
   it('answers, cancels a measurement and closes while Redis is unreachable', async () => {
-    const [owner, agent] = [await owned(), await agentHere('first')];
+    const lines: string[] = [];
+    const [owner, agent] = [await owned(), await agentHere('first', (line) => lines.push(line))];
     const { runId, done } = await measuring(owner, 'cpu@first', 150);
     await redis.kill();
     try {
       expect(await call(owner, 'agents.state', {})).toMatchObject({ kind: 'failed', message: /does not answer/ });
       await call(owner, 'runs.cancel', { id: runId });
       expect(await done).toMatchObject({ state: 'cancelled' });
+      await expect.poll(() => lines[0], { timeout: 20_000 }).toMatch(/does not answer\. .* waits/);
+      await redis.start();
+      await expect.poll(() => lines[1], { timeout: 20_000 }).toMatch(/answers again/);
+      await redis.kill();
       await Promise.all([owner.close(), agent.close()]);
     } finally {
       await redis.start();

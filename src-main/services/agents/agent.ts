@@ -9,7 +9,7 @@ import type { MeasuringTarget } from '../../contract/measuring.ts';
 import type { MeasuringPrograms } from '../measuring/programs.ts';
 import { measureHere } from '../measuring/targets.ts';
 import type { Pool } from '../pool.ts';
-import { connected, repeat, VERSIONS, type Connection, type RedisSettings } from './connection.ts';
+import { ANSWER_MS, connected, repeat, VERSIONS, type Connection, type RedisSettings } from './connection.ts';
 import { announce, announced } from './owner.ts';
 import {
   CANCEL_CHANNEL,
@@ -233,7 +233,22 @@ async function agentOn(connection: Connection, options: AgentOptions): Promise<R
     await refuseOthers();
   };
   await beat();
-  const beats = repeat(HEARTBEAT_MS, beat);
+  const beats = repeat(HEARTBEAT_MS, () => whileSilent(beat()));
+
+  /** Says that the Redis does not answer, and later that it answers again. */
+  async function whileSilent(answer: Promise<void>): Promise<void> {
+    let isSilent = false;
+    const timer = setTimeout(() => {
+      isSilent = !closing.signal.aborted;
+      if (isSilent) say(`The Redis at ${connection.place} does not answer. This agent waits for it; Ctrl-C ends it.`);
+    }, ANSWER_MS).unref();
+    try {
+      await answer;
+      if (isSilent) say(`The Redis at ${connection.place} answers again.`);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
 
   return {
     place: connection.place,
