@@ -145,6 +145,7 @@ class Sweep(TypedDict):
     runId: int
     study: str
     designs: Dict[str, int]  # enumerated, valid, invalid
+    invalidReasons: List[Dict[str, Any]]  # reason, text, count
     elapsedMs: float
     best: List[Row]
     bestOfDevices: List[Row]
@@ -276,6 +277,7 @@ class Lockstep:
             "runId": run["id"],
             "study": best["study"],
             "designs": {name: run[name] for name in ("enumerated", "valid", "invalid")},
+            "invalidReasons": best["invalid"],
             "elapsedMs": 1000 * (time.perf_counter() - start),
             "best": best["rows"],
             "bestOfDevices": best["ofDevices"],

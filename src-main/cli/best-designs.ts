@@ -64,6 +64,9 @@ export function evidenceFields({ tieBand, devices, partial }: BestDesigns) {
   return { tieBand, partial, evidence: Object.fromEntries(devices.map(({ id, evidence }) => [id, evidence])) };
 }
 
+export const invalidText = (invalid: BestDesigns['invalid']): string =>
+  invalid.map(({ text, count }) => `${text} (${count.toLocaleString('en')})`).join('; ');
+
 export function sayUnmeasured(terminal: Terminal, { devices, partial }: BestDesigns, deviceId?: string): void {
   if (partial !== null) terminal.say(partial);
   const gaps = evidenceGaps(devices.filter(({ id }) => (deviceId ?? id) === id));

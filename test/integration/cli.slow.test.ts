@@ -80,6 +80,7 @@ interface Sweep {
   readonly recommended: Row & { readonly ties: number; readonly rule: string };
   readonly inputs: Readonly<Record<string, readonly { readonly field: string; readonly origin: string }[]>>;
   readonly designs: { readonly enumerated: number; readonly valid: number; readonly invalid: number };
+  readonly invalidReasons: readonly { readonly count: number }[];
 }
 
 const studyFile = write('study.json', smallStudy());
@@ -89,10 +90,13 @@ beforeAll(async () => {
 });
 
 describe('sweep', () => {
-  it('--json has the promised shape', () => {
-    const { designs, best, inputs, recommended } = swept;
+  it('--json has the promised shape', async () => {
+    const { designs, invalidReasons, best, inputs, recommended } = swept;
     expect(swept).toMatchObject({ runId: 1, study: 'Small', elapsedMs: expect.any(Number) as number, designs: { enumerated: 768 } }); // prettier-ignore
     expect(designs.valid + designs.invalid).toBe(designs.enumerated);
+    expect(invalidReasons.reduce((sum, { count }) => sum + count, 0)).toBe(designs.invalid);
+    expect(await json('runs show 1')).toMatchObject({ invalidReasons });
+    await says('runs show 1', /\nDesigns {3}768, .*\nNot valid [a-z].* \([\d,]+\)\n/);
     expect(best.map(({ rank }) => rank)).toEqual(Array.from({ length: 10 }, (_, at) => at + 1));
     expect(best).toEqual(best.toSorted((a, b) => a.timeMs - b.timeMs));
     for (const row of best) {

@@ -3,7 +3,7 @@ import { unwrap } from '../../../src-workers/domain/result.ts';
 import { countsText, isMeasuring } from '../../contract/counts.ts';
 import type { Engine } from '../../services/engine.ts';
 import { counted } from '../../services/export/text.ts';
-import type { Options } from '../best-designs.ts';
+import { bestOf, invalidText, type Options } from '../best-designs.ts';
 import { byAgents, command, type CommandLine, type GlobalOptions, group, positive, call } from '../command-line.ts';
 import { followRun, runId } from '../follow.ts';
 import { failure, type Terminal, timeCells, usage } from '../output.ts';
@@ -134,7 +134,10 @@ async function runsList(
 async function runsShow(engine: Engine, terminal: Terminal, run: string, options: Options): Promise<void> {
   const id = usage(runId(run));
   const value = await call(engine, 'runs.get', { id });
-  if (options.json) return terminal.json(value);
+  const hasReasons = value.kind === 'sweep' && !value.kept && value.invalid > 0;
+  const ranked = hasReasons ? await bestOf(engine, { runId: id, limit: 1 }) : null;
+  const invalidReasons = ranked?.ok ? ranked.value.invalid : [];
+  if (options.json) return terminal.json({ ...value, invalidReasons });
   const lines: [string, string][] = [
     ['Run', `${value.id}, ${value.name}`],
     ...(value.study ? [['Study', value.study.name] as [string, string]] : []),
@@ -156,6 +159,7 @@ async function runsShow(engine: Engine, terminal: Terminal, run: string, options
         ? countsText(value)
         : `${value.enumerated.toLocaleString('en')}, ${value.valid.toLocaleString('en')} valid, ${value.invalid.toLocaleString('en')} invalid`,
     ],
+    ...(invalidReasons.length === 0 ? [] : [['Not valid', invalidText(invalidReasons)] as [string, string]]),
     ['Devices', value.devices.map((device) => device.name).join(', ') || '–'],
     ['Versions', [`Lockstep ${value.appVersion}`, value.modelVersion, `seed ${value.seed}`].filter(Boolean).join(', ')],
     ['Machine', value.machine || '–'],

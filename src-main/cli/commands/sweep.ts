@@ -17,6 +17,7 @@ import {
   allOf,
   bestOf,
   evidenceFields,
+  invalidText,
   jsonRow,
   jsonRows,
   legendFor,
@@ -82,6 +83,7 @@ export async function reportSweep(
       runId,
       study,
       designs: { enumerated, valid, invalid, ...(kept && { kept: valid, predicted: kept.predicted }) },
+      invalidReasons: found.invalid,
       elapsedMs,
       best: jsonRows(found),
       bestOfDevices: ofDevices.map(jsonRow),
@@ -102,10 +104,7 @@ export async function reportSweep(
   terminal.say(
     `Run ${runId}, ${study}: ${countsText({ enumerated, valid, kept })}, in ${(elapsedMs / 1000).toFixed(2)} s.`,
   );
-  if (invalid > 0 && (options.verbose || valid === 0)) {
-    const reasons = found.invalid.map(({ text, count }) => `${text} (${count.toLocaleString('en')})`);
-    terminal.say(`Not valid: ${reasons.join('; ')}.`);
-  }
+  if (invalid > 0 && (options.verbose || valid === 0)) terminal.say(`Not valid: ${invalidText(found.invalid)}.`);
   if (rows.length > 0) {
     terminal.say('');
     printDesigns(terminal, rows, { ...found, equal }, legendFor(options));
