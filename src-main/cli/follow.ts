@@ -10,6 +10,13 @@ export function runId(text: string | undefined): Result<number> {
   return badInput(`Specify the number of a run${text === undefined ? '' : `, not "${text}"`} (lockstep runs list).`);
 }
 
+/** A run in the bin can still be ranked, so that it can be judged before it is removed for good. */
+export async function sayIfDeleted(engine: Engine, terminal: Pick<Streams, 'err'>, id: number): Promise<void> {
+  const run = await engine.call('runs.get', { id });
+  if (run.ok && run.value.deletedAt !== null)
+    terminal.err(`lockstep: Run ${id} is in the bin. lockstep runs restore ${id} takes it out.\n`);
+}
+
 const AGENTS_MS = 3000;
 
 const RESUME = 'lockstep runs resume';

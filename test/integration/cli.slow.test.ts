@@ -329,6 +329,10 @@ describe('lists runs and ranks designs', () => {
     expect(await json('runs list --deleted')).toMatchObject({ runs: [{ id, deletedAt: /^\d{4}-/ }] });
     const deleted = new RegExp(`\\nState {5}complete\\nDeleted {3}\\S+; lockstep runs restore ${id} takes`);
     await says(`runs show ${id}`, deleted);
+    for (const line of [`rank ${id}`, `recommend ${id} --json`])
+      expect((await run(line)).err).toBe(
+        `lockstep: Run ${id} is in the bin. lockstep runs restore ${id} takes it out.\n`,
+      );
     await fails(1, `export ${id} --format csv`, new RegExp(`Run ${id} was deleted, .*runs restore ${id} .*runs list`));
     expect(await json(`runs restore ${id}`)).toEqual({ runId: id, restored: true });
     expect(await newest()).toBe(id);

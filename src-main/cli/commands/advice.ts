@@ -22,7 +22,7 @@ import { chanceText, lossText } from '../../services/export/text.ts';
 import { designWords } from '../../services/ranking/design-text.ts';
 import { readStudyFile } from '../../services/studies/studies.ts';
 import { command, type CommandLine, type GlobalOptions, VERBOSE, whole, call } from '../command-line.ts';
-import { runId } from '../follow.ts';
+import { runId, sayIfDeleted } from '../follow.ts';
 import { percent, showSeconds, type Terminal, timeCells, usage } from '../output.ts';
 
 function inputOption(): Option {
@@ -120,11 +120,16 @@ interface Options {
  * multiprocessors, replaces the study's devices.
  */
 export async function advised(
+  engine: Engine,
+  terminal: Terminal,
   what: string,
   device: string | undefined,
 ): Promise<Result<{ readonly runId: number } | { readonly study: Study; readonly folder: string }>> {
   const run = runId(what);
-  if (run.ok) return ok({ runId: run.value });
+  if (run.ok) {
+    await sayIfDeleted(engine, terminal, run.value);
+    return ok({ runId: run.value });
+  }
   const read = await readStudyFile(what);
   if (!read.ok) return read;
   const { study, folder } = read.value;
@@ -133,7 +138,7 @@ export async function advised(
 }
 
 async function recommendCommand(engine: Engine, terminal: Terminal, what: string, options: Options): Promise<void> {
-  const input = unwrap(await advised(what, options.device));
+  const input = unwrap(await advised(engine, terminal, what, options.device));
   const asked = { ...input, deviceId: options.device };
   const found = await showSeconds(
     terminal,
@@ -208,7 +213,7 @@ async function sensitivityCommand(
   what: string,
   options: Options & { readonly design?: number; readonly input?: readonly VariedInput[] },
 ): Promise<void> {
-  const input = unwrap(await advised(what, options.device));
+  const input = unwrap(await advised(engine, terminal, what, options.device));
   const asked = call(engine, 'advice.sensitivity', {
     ...input,
     deviceId: options.device,

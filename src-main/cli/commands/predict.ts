@@ -65,7 +65,7 @@ async function predictCommand(
   file: string,
   options: PredictOptions,
 ): Promise<void> {
-  const about = unwrap(await advised(what, options.device));
+  const about = unwrap(await advised(engine, terminal, what, options.device));
   const label = file === '-' ? 'standard input' : file;
   const all: Design[] = [];
   let device: AskedTimes['device'] | null = null;

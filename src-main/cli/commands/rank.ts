@@ -6,7 +6,7 @@ import type { Engine } from '../../services/engine.ts';
 import { jsonParts } from '../../services/export/text.ts';
 import { allOf, bestOf, evidenceFields, jsonRow, jsonRows, printDesigns, sayUnmeasured } from '../best-designs.ts';
 import { command, type CommandLine, type GlobalOptions, positive } from '../command-line.ts';
-import { runId } from '../follow.ts';
+import { runId, sayIfDeleted } from '../follow.ts';
 import { printParts, type Terminal, usage, failure } from '../output.ts';
 
 export function addRank(program: Command, { terminal, withRuns }: CommandLine): void {
@@ -34,6 +34,7 @@ interface RankOptions extends GlobalOptions {
 
 async function rankCommand(engine: Engine, terminal: Terminal, run: string, options: RankOptions): Promise<void> {
   const id = usage(runId(run));
+  await sayIfDeleted(engine, terminal, id);
   const found = unwrap(
     await bestOf(engine, {
       runId: id,
