@@ -122,8 +122,8 @@ export function findPhases(
 
 /**
  * Finds the remainder of an unrolled loop if it is no loop itself: groups of blocks of the unit that do the work of at
- * least one iteration, and no other work. Work of the same kind is the same if it is on the same line or, without
- * lines, in the same arrays.
+ * least one iteration, and no other work. Work of the same kind is the same if it is in the same arrays and, with
+ * lines, on the same line. The line alone does not decide, because a macro can put all work of a unit on one line.
  */
 function straightRest(
   graph: Graph,
@@ -133,10 +133,21 @@ function straightRest(
   sums: Sums,
 ): ReadonlySet<number> {
   const { code, from, after, before } = graph;
+  const arraysOfLine = new Map<string, Set<string>>();
+  for (const at of listInstructions(graph, loop.own)) {
+    if (describeWork(code[at]) === null) continue;
+    const name = `${describeWork(code[at])} ${code[at].line}`;
+    arraysOfLine.set(name, (arraysOfLine.get(name) ?? new Set()).add(arraysOf(sums, at)));
+  }
   const workOf = (blocks: Iterable<number>): readonly string[] =>
     [...listInstructions(graph, blocks)].flatMap((at) => {
       const kind = describeWork(code[at]);
-      return kind === null ? [] : [`${kind} ${code[at].line ?? arraysOf(sums, at)}`];
+      if (kind === null) return [];
+      const arrays = arraysOf(sums, at);
+      const name = `${kind} ${code[at].line}`;
+      // The remainder may continue with a pointer of the loop, whose array is then not known.
+      const isAlike = code[at].line !== null && (arrays === '' || arraysOfLine.get(name)?.has(arrays));
+      return [isAlike ? name : `${name} ${arrays}`];
     });
   const pass = Map.groupBy(workOf(loop.own), (name) => name);
   const isIteration = (work: readonly string[]): boolean => {

@@ -192,9 +192,10 @@ describe('loops that compilers unrolled or left as they were', () => {
     }
   });
 
-  it('have the counts made by hand if the body has branches, with and without lines', () => {
+  it('have the counts made by hand if the body has branches, with lines, without, and on one line as in a macro', () => {
     const ptx = dataText('inspect/branches.ptx');
-    for (const text of [ptx, ptx.replaceAll(/^\t\.loc.*\n/gm, '')]) {
+    const line = /^\t\.loc.*\n/gm;
+    for (const text of [ptx, ptx.replaceAll(line, ''), ptx.replaceAll(line, '\t.loc\t1 20 1\n')]) {
       const [walk, level] = ['walk', 'level'].map((entry) => read(text, entry));
       // Two branches lead back to the head of the loop, each with its own addition to the number of steps.
       expect([stepOf(walk).unrolled, stepOf(walk).instructionsPerIteration]).toEqual([4, 64 / 4]);
