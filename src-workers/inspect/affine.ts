@@ -21,6 +21,8 @@ export interface Sums {
   readonly growth: (sum: Sum) => Sum | null;
   /** The value of a sum when the loop begins. */
   readonly before: (sum: Sum) => Sum;
+  /** What a sum at the start of the loop depends on other than through loaded values; `null` if that is too much. */
+  readonly sources: (sum: Sum) => ReadonlySet<string> | null;
   /** Whether a sum at the start of the loop depends on a thread's index other than through loaded values. */
   readonly ofThread: (sum: Sum) => boolean;
   /** The last write to a register before an instruction, in the order of the code. */
@@ -174,8 +176,9 @@ export function computeSums(
     }
     return all;
   };
-  const ofThread = (sum: Sum): boolean => isOfThread(code, operand, before(sum));
-  return { inLoop, operand, address, growth, before, ofThread, last, carried };
+  const sources = (sum: Sum): ReadonlySet<string> | null => findSources(code, operand, before(sum));
+  const ofThread = (sum: Sum): boolean => isOfThread(code, sources(sum));
+  return { inLoop, operand, address, growth, before, sources, ofThread, last, carried };
 }
 
 function computeValues(
@@ -234,22 +237,37 @@ function computeValues(
   return { writtenBy, operand, address };
 }
 
-function findWriter(name: string): number | null {
+/** Returns the instruction whose result a name in a sum is; null for a parameter or an index. */
+export function findWriter(name: string): number | null {
   const written = /(\d+)\*?$/.exec(name.includes('@') || name.endsWith('*') ? name : '');
   return written && Number(written[1]);
 }
 
-function isOfThread(code: Graph['code'], operand: (text: string, at: number) => Sum, sum: Sum): boolean {
-  const waiting = new Set(sum.terms.keys());
-  for (const name of waiting) {
-    if (waiting.size > MAX_DEPTH || /^(%tid|%laneid|SR_TID|SR_LANEID)/.test(name)) return true;
+/** Finds the names that a sum depends on, without those that its loaded values depend on; null if there are too many. */
+function findSources(
+  code: Graph['code'],
+  operand: (text: string, at: number) => Sum,
+  sum: Sum,
+): ReadonlySet<string> | null {
+  const found = new Set(sum.terms.keys());
+  for (const name of found) {
+    if (found.size > MAX_DEPTH) return null;
     const at = findWriter(name);
-    if (at === null) continue;
-    if (code[at].class === 'memory' && !/LDC/.test(code[at].text)) continue;
-    for (const read of code[at].reads) for (const term of operand(read, at).terms.keys()) waiting.add(term);
-    if (code[at].differs) return true;
+    if (at === null || isLoad(code[at])) continue;
+    for (const read of code[at].reads) for (const term of operand(read, at).terms.keys()) found.add(term);
   }
-  return false;
+  return found;
+}
+const isLoad = (one: Instruction): boolean => one.class === 'memory' && !/LDC/.test(one.text);
+
+function isOfThread(code: Graph['code'], sources: ReadonlySet<string> | null): boolean {
+  return (
+    sources === null ||
+    [...sources].some((name) => {
+      const at = findWriter(name);
+      return /^(%tid|%laneid|SR_TID|SR_LANEID)/.test(name) || (at !== null && code[at].differs && !isLoad(code[at]));
+    })
+  );
 }
 
 /** Reads a 32-bit number such as `0xffffffe0` as signed, here -32. */

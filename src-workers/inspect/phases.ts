@@ -1,7 +1,8 @@
+import { CUDA_GROUP_WIDTH } from '../domain/ability.ts';
 import { INSTRUCTION_CLASSES, type InspectedPhases, type InstructionClass } from '../domain/inspection.ts';
 import type { MemoryAccess, Phase, Sharing } from '../domain/kernel.ts';
-import { findAccesses, findAddresses, type Addresses } from './accesses.ts';
-import { atStart, isConstant, type Sums } from './affine.ts';
+import { findAccesses, findAddresses, LANE, type Addresses } from './accesses.ts';
+import { atStart, findWriter, isConstant, type Sum, type Sums } from './affine.ts';
 import { findChain, type Region } from './chain.ts';
 import { listInstructions, leaves, without, type Graph, type Loop } from './graph.ts';
 import { splitOperation, type Instruction } from './instruction.ts';
@@ -83,6 +84,7 @@ export function findPhases(
   const own = listInstructions(graph, loop.own);
   const { unrolled } = described[chosen];
   if (unrolled > 1) unit = without(unit, straightRest(graph, loop, unit, unrolled, sums));
+  const isShared = sharesRun(graph, loop, unit, addresses, sums);
   const tree = makeTree(code, [...listInstructions(graph, around.blocks)], unit);
   const serial = cooperates(code, own) ? null : waitsForBefore(graph, loop, sums, unrolled);
   const sharing = serial !== null || cooperates(code, own) ? 'split' : 'deal';
@@ -113,7 +115,7 @@ export function findPhases(
     },
     sharing,
     serial,
-    accesses: findAccesses(graph.code, addresses, own, unrolled, 2 ** tree.steps),
+    accesses: findAccesses(graph.code, addresses, own, unrolled, isShared ? CUDA_GROUP_WIDTH : 2 ** tree.steps),
     threadsPerUnit: 2 ** tree.steps,
     // The remainder of the chosen loop runs other iterations of the unit, so it is not one of the other loops.
     others: [...loops.keys()].filter((at) => !known.has(at) && (rests.get(at) ?? at) !== (rests.get(chosen) ?? chosen)),
@@ -224,6 +226,43 @@ function waitsForBefore(graph: Graph, loop: Loop, sums: Sums, unrolled: number):
       growth !== null && (!isConstant(growth) || Math.abs(growth.constant) > unrolled) && sums.ofThread(difference),
   );
   return isDivided ? null : 'remains';
+}
+
+/**
+ * Returns whether the lanes of a group walk the run of one unit together: they begin at different places behind its
+ * loaded start. If each writes a result of its own, each has its own unit instead, in a slice of a padded matrix.
+ */
+function sharesRun(graph: Graph, loop: Loop, unit: ReadonlySet<number>, addresses: Addresses, sums: Sums): boolean {
+  const { code } = graph;
+  const isLoaded = (name: string): boolean => {
+    const at = findWriter(name);
+    return at !== null && code[at].loads && addresses.differs(at);
+  };
+  const walks = (side: Sum): boolean => {
+    const growth = sums.growth(side);
+    const isSteady = growth === null || (isConstant(growth) && growth.constant === 0);
+    return !isSteady && [...(sums.sources(side) ?? [])].some(isLoaded);
+  };
+  const ends = [...loop.blocks].filter((block) => leaves(graph, loop.blocks, block));
+  const compared = ends.flatMap((block) => findComparisons(graph, block, sums));
+  return (
+    compared.some(({ sides, difference }) => sides.some(walks) && sums.ofThread(difference)) &&
+    ![...unit].some((at) => code[at].access && !code[at].loads && dependsOnLane(code, at, sums))
+  );
+}
+
+/** Returns whether neighbouring lanes access different places, which they may load, as after sorting. */
+function dependsOnLane(code: readonly Instruction[], access: number, sums: Sums): boolean {
+  const termsOf = (at: number): readonly string[] => {
+    const address = sums.address(at);
+    return address ? [...sums.before(address).terms.keys()] : [];
+  };
+  const names = new Set(termsOf(access));
+  for (const name of names) {
+    const at = findWriter(name);
+    if (at !== null && code[at].loads) for (const one of termsOf(at)) names.add(one);
+  }
+  return [...names].some((name) => LANE.test(name));
 }
 
 /** Returns whether iterations add to a register, or leave a value that is read after the loop. Counters do not count. */

@@ -116,8 +116,9 @@ function wholeStep(grown: Sum): number | null {
 const MAX_COMPARED = 16;
 const COMPARES = /^(setp|U?ISETP)\b/;
 
-/** A comparison at an exit of a loop, as the difference of its two sides. */
+/** A comparison at an exit of a loop. */
 export interface Comparison {
+  readonly sides: readonly Sum[];
   readonly difference: Sum;
   readonly growth: Sum | null;
 }
@@ -139,8 +140,9 @@ export function findComparisons(graph: Graph, block: number, sums: Sums): readon
   }
   return [...found].map((at) => {
     const { name, operands } = splitOperation(code[at].text);
-    const [one, other] = name.startsWith('setp') ? operands.slice(1, 3) : operands.slice(2, 4);
-    const difference = plus(sums.operand(one, at), sums.operand(other, at), -1);
-    return { difference, growth: sums.growth(difference) };
+    const compared = name.startsWith('setp') ? operands.slice(1, 3) : operands.slice(2, 4);
+    const sides = [0, 1].map((side) => sums.operand(compared[side], at));
+    const difference = plus(sides[0], sides[1], -1);
+    return { sides, difference, growth: sums.growth(difference) };
   });
 }

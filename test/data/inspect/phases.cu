@@ -126,3 +126,9 @@ KERNEL flat(unsigned *steps, unsigned n) {
     asm volatile("" : "+r"(v));
   } while (i < n);
 }
+// A warp takes the elements of a row in turn, and nothing combines its lanes.
+KERNEL push(const int *__restrict__ ptr, const int *__restrict__ col, int *count, int rows) {
+  int t = blockIdx.x * blockDim.x + threadIdx.x, row = t / 32;
+  if (row >= rows) return;
+  for (int k = ptr[row] + t % 32; k < ptr[row + 1]; k += 32) atomicAdd(&count[col[k]], 1);
+}
