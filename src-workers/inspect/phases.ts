@@ -135,15 +135,17 @@ function straightRest(
   sums: Sums,
 ): ReadonlySet<number> {
   const { code, from, after, before } = graph;
+  // A compiler that knows the first value of a sum may store it as an integer, `st.global.u32` for `st.global.f32`.
+  const kindOf = (at: number): string | null => describeWork(code[at])?.replace(/\.[suf](\d+)$/, '.b$1') ?? null;
   const arraysOfLine = new Map<string, Set<string>>();
   for (const at of listInstructions(graph, loop.own)) {
-    if (describeWork(code[at]) === null) continue;
-    const name = `${describeWork(code[at])} ${code[at].line}`;
+    if (kindOf(at) === null) continue;
+    const name = `${kindOf(at)} ${code[at].line}`;
     arraysOfLine.set(name, (arraysOfLine.get(name) ?? new Set()).add(arraysOf(sums, at)));
   }
   const workOf = (blocks: Iterable<number>): readonly string[] =>
     [...listInstructions(graph, blocks)].flatMap((at) => {
-      const kind = describeWork(code[at]);
+      const kind = kindOf(at);
       if (kind === null) return [];
       const arrays = arraysOf(sums, at);
       const name = `${kind} ${code[at].line}`;

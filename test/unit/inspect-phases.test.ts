@@ -59,6 +59,8 @@ describe('phases of PTX', () => {
     ['shared4', 17, { prologue: [16 + 5, 0, 0, 0], unit: [3 + 5 + 2 + 4 + 1, 0, 2, 12] }],
     ['minmax', 7, { prologue: [16 + 6 + 1, 0, 0, 0], unit: [10 + 4 + 2 + 3 + 4, 0, 1, 24], combine: TREE }],
     ['blockrow', 7, { prologue: [9, 0, 0, 0], unit: BLOCK_ROW, combine: [2 + 6 + 4, 2, 0, 0] }],
+    // The branch into the remainder belongs to it.
+    ['running', 11 / 2, { prologue: [12 + 3, 0, 0, 0], unit: [4 + 7 + 3 + 3 + 5 + 1, 0, 1, 8] }],
     ['flat', 3 + 6 + 2, { prologue: [8 + 5 + 1, 0, 0, 0], refill: [7, 0, 0, 4] }],
   ])('%s: has the counts made by hand', (entry, step, byHand: Readonly<Record<string, readonly number[]>>) => {
     const inspection = readEither(entry);
