@@ -57,7 +57,9 @@ export function findAddresses(code: readonly Instruction[], sums: Sums): Address
       const step = isConstant(grown) ? Math.abs(grown.constant) / unrolled : Infinity;
       const along = [...grown.terms].some(([name]) => THREADS.test(name));
       const side = !along && (lanes || step >= CUDA_GROUP_WIDTH * bytes) && threadsPerUnit < CUDA_GROUP_WIDTH;
-      return side ? 'across-lanes' : 'along-unit';
+      if (!side) return 'along-unit';
+      // If each lane begins at a loaded place, it reads a part of each of its own large records.
+      return sums.ofThread(address) ? 'across-lanes' : 'scattered';
     },
   };
 }
