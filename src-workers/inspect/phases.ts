@@ -323,7 +323,8 @@ function makePhase(
 
 /**
  * Finds the instructions of a unit that form a tree of shuffles, and its steps: one for each distance over which lanes
- * exchange values. Shuffles from a fixed lane (`idx`) belong to the tree but are not steps.
+ * exchange values. Shuffles from a fixed lane (`idx`) belong to the tree but are not steps. A `redux` of all lanes does
+ * the work of all steps.
  */
 function makeTree(
   code: readonly Instruction[],
@@ -352,6 +353,7 @@ function makeTree(
       distances.add(constant === undefined ? distance : splitOperation(code[constant].text).operands.at(-1)!);
   }
   if (distances.size === 0) return { instructions: new Set(), steps: 0 };
+  const isWhole = shuffles.some((at) => /^redux/i.test(splitOperation(code[at].text).name));
   const found = new Set(shuffles);
   // The first instruction after the moves joins the shuffled value with the lane's own.
   for (const at of found) {
@@ -370,7 +372,7 @@ function makeTree(
     const by = users.get(at)!;
     if (code[at].moves && by.length > 0 && by.every((user) => found.has(user))) found.add(at);
   }
-  return { instructions: found, steps: distances.size };
+  return { instructions: found, steps: isWhole ? Math.log2(CUDA_GROUP_WIDTH) : distances.size };
 }
 
 /** Parses `shfl.sync.bfly.b32 %r29|%p5, %r25, %r27, %r26, %r28`, `SHFL.BFLY PT, R5, R4, 0x10, 0x1f` and the like. */

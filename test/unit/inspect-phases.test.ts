@@ -133,9 +133,12 @@ describe('phases of PTX', () => {
   it('distinguishes exchanges within an iteration from those at the end of a unit', () => {
     const sharing = ['nested8', 'spmv1', 'flatone1', 'blockrow', 'shared4'].map((entry) => readEither(entry).sharing);
     expect(sharing).toEqual(['deal', 'deal', 'split', 'deal', 'split']);
-    const noted = (entry: string) => /\d+ threads|neither a load|$/.exec(read(LOOPS, entry).notes.join(' '))![0];
+    const noted = (entry: string, ptx = LOOPS) =>
+      /\d+ threads|neither a load|$/.exec(read(ptx, entry).notes.join(' '))![0];
     const notes = ['8 threads', '32 threads', '', 'neither a load'];
-    expect(['nested8', 'nested32', 'spmv1', 'nested1'].map(noted)).toEqual(notes);
+    expect(['nested8', 'nested32', 'spmv1', 'nested1'].map((entry) => noted(entry))).toEqual(notes);
+    const redux = LOOPS.replaceAll(/shfl\S+\s+(\S+)\|.p\d+, (\S+,) .*, /g, 'redux.sync.add.s32 $1, $2 ');
+    expect(noted('nested32', redux)).toBe('32 threads');
   });
 
   it('does not mistake a branch for the end of a unit if the unit continues', () => {
