@@ -17,6 +17,7 @@ const CODES: Readonly<Record<string, KernelTexts>> = {
 const readCode = (code: string, entry: string): Inspection => unwrap(inspectKernel('file', CODES[code], { entry }));
 const read = (ptx: string, entry: string): Inspection => unwrap(inspectKernel('file', { ptx }, { entry }));
 const stepOf = ({ loops, chosen }: Inspection) => loops[chosen!.loop];
+const patternsOf = ({ accesses }: Inspection) => accesses.map((one) => `${one.pattern} ${one.elementBytes}`);
 const readEither = (entry: string) => read(LOOPS.includes(`.entry ${entry}(`) ? LOOPS : PHASES, entry);
 const found = (phase: Phase | undefined) =>
   phase && [phase.instructions, phase.dependentExchanges ?? 0, phase.dependentLoads ?? 0, phase.bytes ?? 0];
@@ -59,7 +60,6 @@ describe('phases of PTX', () => {
     ['shared4', 17, { prologue: [16 + 5, 0, 0, 0], unit: [3 + 5 + 2 + 4 + 1, 0, 2, 12] }],
     ['minmax', 7, { prologue: [16 + 6 + 1, 0, 0, 0], unit: [10 + 4 + 2 + 3 + 4, 0, 1, 24], combine: TREE }],
     ['blockrow', 7, { prologue: [9, 0, 0, 0], unit: BLOCK_ROW, combine: [2 + 6 + 4, 2, 0, 0] }],
-    // The branch into the remainder belongs to it.
     ['running', 11 / 2, { prologue: [12 + 3, 0, 0, 0], unit: [4 + 7 + 3 + 3 + 5 + 1, 0, 1, 8] }],
     ['flat', 3 + 6 + 2, { prologue: [8 + 5 + 1, 0, 0, 0], refill: [7, 0, 0, 4] }],
   ])('%s: has the counts made by hand', (entry, step, byHand: Readonly<Record<string, readonly number[]>>) => {
@@ -93,10 +93,7 @@ describe('phases of PTX', () => {
     ['traverse', ['scattered 8', 'scattered 8', 'scattered 4']],
     // The counts are for one of the four iterations in a pass.
     ['unrolled', ['along-unit 4', 'along-unit 4', 'scattered 4']],
-  ])('%s reads %j in an iteration', (entry, accesses) => {
-    const inspection = readEither(entry);
-    expect(inspection.accesses.map(({ pattern, elementBytes }) => `${pattern} ${elementBytes}`)).toEqual(accesses);
-  });
+  ])('%s reads %j in an iteration', (entry, accesses) => expect(patternsOf(readEither(entry))).toEqual(accesses));
 
   // In these kernels, the next iteration needs the previous result: escape times, Newton's method, walks along a list. In
   // the others it does not: sums over rows, and loops whose iterations the code itself gives to several lanes.
@@ -134,7 +131,7 @@ describe('phases of PTX', () => {
     const sharing = ['nested8', 'spmv1', 'flatone1', 'blockrow', 'shared4'].map((entry) => readEither(entry).sharing);
     expect(sharing).toEqual(['deal', 'deal', 'split', 'deal', 'split']);
     const noted = (entry: string, ptx = LOOPS) =>
-      /\d+ threads|neither a load|$/.exec(read(ptx, entry).notes.join(' '))![0];
+      /\d+ threads|neither a load|$/.exec(read(ptx, entry).notes.join())![0];
     const notes = ['8 threads', '32 threads', '', 'neither a load'];
     expect(['nested8', 'nested32', 'spmv1', 'nested1'].map((entry) => noted(entry))).toEqual(notes);
     const redux = LOOPS.replaceAll(/shfl\S+\s+(\S+)\|.p\d+, (\S+,) .*, /g, 'redux.sync.add.s32 $1, $2 ');
@@ -189,17 +186,15 @@ describe('loops that compilers unrolled or left as they were', () => {
     ['lanes', ['across-lanes 4'], 12],
   ])('%s: machine code and PTX have the same accesses in an iteration and a unit', (entry, accesses, unitBytes) => {
     for (const code of Object.keys(CODES)) {
-      const { accesses: found, phases } = readCode(code, entry);
-      expect(found.map(({ pattern, elementBytes }) => `${pattern} ${elementBytes}`)).toEqual(accesses);
+      const inspection = readCode(code, entry);
       // Iterations that remain after the unrolled loop are outside any loop, but belong to the unrolled loop.
-      expect(phases.unit?.bytes ?? 0).toBe(unitBytes);
+      expect([patternsOf(inspection), inspection.phases.unit?.bytes ?? 0]).toEqual([accesses, unitBytes]);
     }
   });
 
   it('have the counts made by hand if the body has branches, with lines, without, and on one line as in a macro', () => {
     const ptx = dataText('inspect/branches.ptx');
-    const line = /^\t\.loc.*\n/gm;
-    for (const text of [ptx, ptx.replaceAll(line, ''), ptx.replaceAll(line, '\t.loc\t1 20 1\n')]) {
+    for (const text of [ptx, ...['', '\t.loc\t1 20 1\n'].map((line) => ptx.replaceAll(/^\t\.loc.*\n/gm, line))]) {
       const [walk, level] = ['walk', 'level'].map((entry) => read(text, entry));
       // Two branches lead back to the head of the loop, each with its own addition to the number of steps.
       expect([stepOf(walk).unrolled, stepOf(walk).instructionsPerIteration]).toEqual([4, 64 / 4]);

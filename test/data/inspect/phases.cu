@@ -132,7 +132,8 @@ KERNEL push(const int *__restrict__ ptr, const int *__restrict__ col, int *count
   if (row >= rows) return;
   for (int k = ptr[row] + t % 32; k < ptr[row + 1]; k += 32) atomicAdd(&count[col[k]], 1);
 }
-// Running sums. The compiler knows that the first sum is 0, and stores an integer 0.
+// Running sums. The compiler knows that the first sum is 0, and stores an integer 0. The branch into the remainder of
+// the loop belongs to the remainder.
 KERNEL running(const int *__restrict__ ptr, const float *__restrict__ val, float *__restrict__ sums, int rows) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= rows) return;
