@@ -33,8 +33,10 @@ export function findUnrolling(graph: Graph, loop: Loop, sums: Sums, compared: re
   const repeatedExactly = (times: number): boolean => total >= times && counts.every((count) => count % times === 0);
   const streams = findStreams(code, own, sums);
   const steps = compared.flatMap(({ growth }) => (growth && wholeStep(growth)) ?? []);
-  // If threads share the iterations, each step advances by the number of these threads.
-  const byThreads = compared.some(({ difference, growth }) => growth !== null && sums.ofThread(difference));
+  // If threads share the iterations, a constant step contains the number of these threads.
+  const byThreads = compared.some(
+    ({ difference, growth }) => growth !== null && isConstant(growth) && sums.ofThread(difference),
+  );
   const step = steps.length === 0 ? null : Math.min(...steps);
   // A loop over matrix fragments may step by the size of a fragment.
   const matrices = [...own].some((at) => code[at].unit === 'matrix');

@@ -89,6 +89,7 @@ describe('phases of PTX', () => {
     ['minmax', ['along-unit 8']],
     ['push', ['along-unit 4', 'scattered 4']],
     ['records', ['scattered 4']],
+    ['fill', ['across-lanes 4']],
     // The loop reads both halves of a node, at two addresses, and the list of hits.
     ['traverse', ['scattered 8', 'scattered 8', 'scattered 4']],
     // The counts are for one of the four iterations in a pass.

@@ -150,3 +150,8 @@ KERNEL records(const int *__restrict__ ptr, const float *__restrict__ val, float
   for (int k = ptr[i]; k < ptr[i + 1]; k++) sum += val[32 * k];
   y[i] = sum;
 }
+// All threads share out an array, and the compiler unrolls the loop.
+KERNEL fill(float *out, float value, int n) {
+#pragma unroll 4
+  for (int k = blockIdx.x * blockDim.x + threadIdx.x; k < n; k += gridDim.x * blockDim.x) out[k] = value;
+}
