@@ -72,6 +72,8 @@ export class Commands {
     const key = keyOf(event);
     if (!key) return;
     const withMod = key.startsWith('Mod+');
+    // Where nothing is being typed, the browser's undo would change the field edited last, as if a user typed there.
+    const isUndo = /^Mod\+(Shift\+)?Z$|^Mod\+Y$/.test(key);
     if (isTyping(event.target)) {
       // The first Escape in a field undoes the typing, and the field stops that event. The next Escape leaves the
       // field, so that letters are commands again. Tab then continues from that field.
@@ -80,11 +82,11 @@ export class Commands {
         (event.target as HTMLElement).blur();
         return;
       }
-      // In a field without typed text, the browser's undo would change the field edited last, as if a user typed there.
-      const isStudyUndo = /^Mod\+(Shift\+)?Z$/.test(key) && isSettledField(event.target);
-      if (isStudyUndo) event.preventDefault();
+      if (isUndo && isSettledField(event.target)) event.preventDefault();
       // Text fields keep their own undo, clipboard and selection.
       else if (!withMod || /^Mod\+(Shift\+)?[ZXCVAY]$/.test(key)) return;
+    } else if (isUndo) {
+      event.preventDefault();
     } else if ((inOverlay(event.target) || isPressing(event)) && !withMod) return;
     const now = performance.now();
     const chord = now - this.#chordAt < CHORD_WITHIN_MS ? `${this.#chord} ${key}` : '';

@@ -22,6 +22,7 @@ export class StudyEditor {
   #example = $state(false);
   #past = $state.raw<readonly Step[]>([]);
   #future = $state.raw<readonly Step[]>([]);
+  #reversals = $state(0);
   #saving = $state<'saved' | 'dirty' | 'saving' | 'failed'>('saved');
   #failure = $state.raw<Failure | null>(null);
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -60,6 +61,11 @@ export class StudyEditor {
   }
   get redoLabel(): string | null {
     return this.#future.at(-1)?.label ?? null;
+  }
+
+  /** How often an edit was undone or redone. */
+  get reversals(): number {
+    return this.#reversals;
   }
 
   async open(id: number): Promise<void> {
@@ -132,6 +138,7 @@ export class StudyEditor {
     this.#past = this.#past.slice(0, -1);
     this.#future = [...this.#future, { study: this.#study, label: step.label }];
     this.#lastField = '';
+    this.#reversals += 1;
     this.#become(step.study);
   }
 
@@ -141,6 +148,7 @@ export class StudyEditor {
     this.#future = this.#future.slice(0, -1);
     this.#past = [...this.#past, { study: this.#study, label: step.label }];
     this.#lastField = '';
+    this.#reversals += 1;
     this.#become(step.study);
   }
 
