@@ -275,9 +275,14 @@ const others = {
 
   'studies.list': procedure({}).returns<readonly api.StudySummary[]>(),
   'studies.get': procedure({ id }).returns<api.StudyRecord>(),
+  /**
+   * With `known`, the version that the caller edited, fields that another caller saved since then are kept, unless both
+   * changed them. The answer has the study as it was saved.
+   */
   'studies.save': procedure({
     id: v.optional(id),
     study: studySchema,
+    known: v.optional(studySchema),
     folder: v.optional(folder),
   }).returns<api.StudyRecord>(),
   'studies.import': procedure({

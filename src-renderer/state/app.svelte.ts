@@ -97,7 +97,9 @@ export class App {
     this.preferences = new Preferences(engine);
     this.location = new Location(views);
     this.library = new Library(engine);
-    this.editor = new StudyEditor(engine);
+    this.editor = new StudyEditor(engine, (label) =>
+      this.notices.show(`Another window has replaced your last edit (${label})`, () => this.editor.undo()),
+    );
     const narrow = window.matchMedia(`(max-width: ${NARROW_PX - 1}px)`);
     this.#narrow = narrow.matches;
     narrow.addEventListener('change', () => (this.#narrow = narrow.matches));

@@ -1,4 +1,5 @@
 import type { Study } from '../../src-main/contract/study.ts';
+import { isEqual, mergeEdits } from '../../src-main/contract/merge.ts';
 import type { StudyRecord } from '../../src-main/contract/api.ts';
 import type { Failure } from '../../src-workers/domain/result.ts';
 import type { Engine } from './engine.svelte.ts';
@@ -16,6 +17,7 @@ interface Step {
 
 export class StudyEditor {
   #engine: Engine;
+  #onOverruled: (label: string) => void;
   #id = $state<number | null>(null);
   #wanted: number | null = null;
   #study = $state.raw<Study | null>(null);
@@ -30,8 +32,10 @@ export class StudyEditor {
   #lastAt = 0;
   #stored: Study | null = null;
 
-  constructor(engine: Engine) {
+  /** @param onOverruled is called with the name of the last edit, if another window has changed the same field */
+  constructor(engine: Engine, onOverruled: (label: string) => void) {
     this.#engine = engine;
+    this.#onOverruled = onOverruled;
     window.addEventListener('beforeunload', () => {
       this.#keep();
       void this.save();
@@ -94,21 +98,31 @@ export class StudyEditor {
     if (draft) this.edit('draft', 'an edit that was not saved', () => draft);
   }
 
-  /** Loads what another window saved, as a step that can be undone. Unsaved edits in this window win. */
+  /** Loads what another window saved. Unsaved edits of this window are merged with it when they are saved. */
   async follow(): Promise<void> {
     const id = this.#id;
     if (id === null || this.#saving !== 'saved') return;
     const result = await this.#engine.call('studies.get', { id });
     if (!result.ok || this.#id !== id || !this.#study || this.#saving !== 'saved') return;
-    if (JSON.stringify(result.value.study) === JSON.stringify(this.#study)) return;
+    const [mine, theirs, last] = [this.#study, result.value.study, this.#past.at(-1)];
+    this.#stored = theirs;
+    this.#adopt(mine, theirs);
+    if (!last || isEqual(mergeEdits(last.study, mine, theirs), mergeEdits(last.study, theirs, mine))) return;
+    this.#onOverruled(last.label);
+  }
+
+  /** Takes what other windows have changed between two versions, as a step that can be undone. */
+  #adopt(known: Study, stored: Study): void {
+    if (!this.#study) return;
+    const merged = mergeEdits(known, this.#study, stored);
+    if (isEqual(merged, this.#study)) return;
     this.#past = [
       ...this.#past.slice(1 - LONGEST_HISTORY),
       { study: this.#study, label: 'a change in another window' },
     ];
     this.#future = [];
     this.#lastField = '';
-    this.#study = result.value.study;
-    this.#stored = result.value.study;
+    this.#study = merged;
   }
 
   close(): void {
@@ -155,19 +169,23 @@ export class StudyEditor {
   async save(): Promise<boolean> {
     clearTimeout(this.#timer);
     if (this.#id === null || !this.#study || this.#saving === 'saved') return this.#saving !== 'failed';
-    const [id, sent] = [this.#id, this.#study];
+    const [id, sent, known] = [this.#id, this.#study, this.#stored];
     this.#saving = 'saving';
-    const result = await this.#engine.call('studies.save', { id, study: sent });
+    // The engine saves in this order, so a save that starts before the answer edits what this one has sent.
+    this.#stored = sent;
+    const result = await this.#engine.call('studies.save', { id, study: sent, ...(known && { known }) });
     if (!result.ok) {
+      if (this.#stored === sent) this.#stored = known;
       this.#saving = 'failed';
       this.#failure = result.error;
       this.#keep();
       return false;
     }
     dropDraft(localStorage, id);
-    if (this.#id === id) this.#stored = result.value.study;
     this.#failure = null;
     this.#saving = this.#study === sent ? 'saved' : 'dirty';
+    if (this.#stored === sent) this.#stored = result.value.study;
+    if (this.#id === id) this.#adopt(sent, result.value.study);
     return true;
   }
 

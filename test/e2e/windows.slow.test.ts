@@ -6,11 +6,6 @@ import { enter, predicted, press, statusBar } from './fixtures/page.ts';
 
 const rail = (page: Page) => page.getByRole('navigation', { name: 'Views' });
 
-async function rename(page: Page, name: string): Promise<void> {
-  await page.getByRole('button', { name: 'Details' }).click();
-  await page.getByRole('textbox', { name: 'Name of the study' }).fill(name);
-  await press(page, 'Enter', 'Escape');
-}
 async function command(page: Page, words: string): Promise<void> {
   await page.keyboard.press('Control+k');
   await page.getByRole('combobox', { name: 'Search or run a command' }).fill(words);
@@ -28,14 +23,15 @@ async function studies(page: Page): Promise<readonly string[]> {
   await expect(menu).toBeHidden();
   return names;
 }
-/** Renames the study in the first window, and sets its registers in the second one. */
+/** Renames the study in the first window, and at the same time sets its registers in the second one. */
 async function expectEditsAgree(first: Page, second: Page, name: string, registers: string): Promise<void> {
   await expect(second).not.toHaveTitle(new RegExp(`^${name} –`));
-  await rename(first, name);
+  await first.getByRole('button', { name: 'Details' }).click();
+  await first.getByRole('textbox', { name: 'Name of the study' }).fill(name);
+  await second.getByRole('spinbutton', { name: 'Registers per thread' }).fill(registers);
+  await Promise.all([press(first, 'Enter', 'Escape'), press(second, 'Enter', 'Escape')]);
   await expect(rail(second).getByRole('button', { name: new RegExp(`^${name} `) })).toBeVisible();
   await expect(second).toHaveTitle(new RegExp(`^${name} –`));
-  await second.getByRole('spinbutton', { name: 'Registers per thread' }).fill(registers);
-  for (const key of ['Enter', 'Escape']) await second.keyboard.press(key);
   await expect(first.getByRole('spinbutton', { name: 'Registers per thread' })).toHaveValue(registers);
   await expect(first).toHaveTitle(new RegExp(`^${name} –`));
 }

@@ -358,7 +358,9 @@ describe('advice where some inputs are not known', () => {
     const report = async () => (await call(engine, 'export.render', { runId, format: 'markdown' })).text;
     expect(await report()).not.toContain('Since then');
     const edited = { ...little, kernel: { ...little.kernel, registersPerThread: 40 } };
-    await call(engine, 'studies.save', { id: studyId, study: edited });
+    // Two windows that both know the first version save at the same time.
+    const edits = [edited, { ...little, name: 'Renamed' }];
+    await Promise.all(edits.map((study) => call(engine, 'studies.save', { id: studyId, study, known: little })));
     const words = 'Since then, 1 input of the study has changed, so the study may recommend another design now.';
     expect(await report()).toContain(words);
   });

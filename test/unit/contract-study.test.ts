@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parseJson } from '../../src-main/contract/json.ts';
 import { studyJsonSchema } from '../../src-main/contract/json-schema.ts';
 import { newerInput } from '../../src-main/contract/older-kernels.ts';
+import { mergeEdits } from '../../src-main/contract/merge.ts';
 import { parseStudy, validate } from '../../src-main/contract/parse.ts';
 import { procedures } from '../../src-main/contract/procedures.ts';
 import { NEAR_PAGE_LATENCY } from '../../src-workers/domain/device.ts';
@@ -274,3 +275,24 @@ describe('a kernel of a study from before kernels had phases', () => {
     expect(await time({ ...iteration, setupIterationsPerUnit: 3 }, 'constant(20)')).toBeCloseTo(longer, 9);
   });
 });
+
+it.each([
+  [
+    'other fields',
+    { a: 1, b: { c: 1, d: 1 } },
+    { a: 1, b: { c: 2, d: 1 } },
+    { a: 3, b: { c: 1 } },
+    { a: 3, b: { c: 2 } },
+  ],
+  ['the same field', { a: 1 }, { a: 2 }, { a: 3 }, { a: 2 }],
+  [
+    'items',
+    [{ name: 'i' }, { name: 'j' }],
+    [{ name: 'k' }, { name: 'j' }],
+    [{ name: 'i' }, { name: 'j', x: 1 }],
+    [{ name: 'k' }, { name: 'j', x: 1 }],
+  ],
+  ['a list of values', { a: [1, 2] }, { a: [1, 4] }, { a: [2, 2] }, { a: [1, 4] }],
+])('two edits of %s are merged', (_, base, mine, theirs, merged) =>
+  expect(mergeEdits<unknown>(base, mine, theirs)).toEqual(merged),
+);

@@ -3,6 +3,7 @@ import { ok, type Result } from '../../../src-workers/domain/result.ts';
 import { spearman } from '../../../src-workers/numeric/statistics.ts';
 import { designAt, timeOf } from '../../../src-workers/sweep/ranking.ts';
 import type { RunDiff, RunSummary } from '../../contract/api.ts';
+import { areNamed } from '../../contract/merge.ts';
 import { designText } from '../../../src-workers/domain/design.ts';
 import { bestRows, deviceFilter } from '../ranking/rows.ts';
 import type { RunView } from './run-view.ts';
@@ -44,8 +45,6 @@ export function differences(
       differences(left[key], right[key], path ? `${path}.${key}` : key),
     );
   // Items with names are compared one by one if the two lists have the same length.
-  const areNamed = (value: unknown): value is readonly unknown[] =>
-    Array.isArray(value) && value.every((each) => isObject(each) && 'name' in each);
   if (areNamed(left) && areNamed(right) && left.length === right.length)
     return left.flatMap((each, at) => differences(each, right[at], `${path}[${at}]`));
   const text = (value: unknown): string => (value === undefined ? '' : JSON.stringify(value));

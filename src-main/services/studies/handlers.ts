@@ -6,9 +6,11 @@ import { formatColumns } from '../../../src-workers/parse/grammar.ts';
 import { computeLossInOrder } from '../../../src-workers/predict/dealing/given.ts';
 import { makeGivenLengths } from '../../../src-workers/predict/ordered.ts';
 import type { ResolvedWorkload, StudyRecord, StudySummary, WorkloadOrder } from '../../contract/api.ts';
+import { mergeEdits } from '../../contract/merge.ts';
 import { newStudy } from '../../contract/new-study.ts';
-import { parseStudy } from '../../contract/parse.ts';
+import { parseStudy, validate } from '../../contract/parse.ts';
 import type { ProcedureArguments, ProcedureOutput } from '../../contract/procedures.ts';
+import { studySchema } from '../../contract/study.ts';
 import { changing, type Context, type Handlers, type ProceduresOf } from '../context.ts';
 import { namedDevice } from '../measuring/device.ts';
 import { spmvStudy } from './spmv.ts';
@@ -17,6 +19,8 @@ import { lengthsCsv, packLengths, resolveLengths, sha256 } from './workloads.ts'
 
 export function studyHandlers(context: Context): Handlers<ProceduresOf<'studies' | 'workload'>> {
   const { store } = context;
+  // One save follows another, because each merges with what the one before has stored.
+  let lastSave: Promise<unknown> = Promise.resolve();
   return {
     'studies.list': async () => {
       const studies = await store.listStudies();
@@ -34,11 +38,10 @@ export function studyHandlers(context: Context): Handlers<ProceduresOf<'studies'
       const stored = await store.getStudy(id);
       return stored.ok ? withRuns(context, stored.value) : stored;
     },
-    'studies.save': async ({ id, study, folder }) => {
-      const before = id === undefined ? ok(null) : await getStudy(store, id);
-      if (!before.ok) return before;
-      const { baseFolder = null, example = false } = before.value ?? {};
-      return savedStudy(context, { study, baseFolder: folder ?? baseFolder, example }, id);
+    'studies.save': (edited) => {
+      const saved = lastSave.then(() => saveEdited(context, edited));
+      lastSave = saved.catch(() => {});
+      return saved;
     },
     'studies.import': async ({ text, folder: baseFolder = null }) => {
       const study = parseStudy(text);
@@ -84,6 +87,19 @@ export function studyHandlers(context: Context): Handlers<ProceduresOf<'studies'
       context.pool.run('tableOfFile', { bytes, name, asked }),
     'workload.upload': (input) => upload(context, input),
   };
+}
+
+async function saveEdited(
+  context: Context,
+  { id, study, known, folder }: ProcedureArguments<'studies.save'>,
+): Promise<Result<StudyRecord>> {
+  const before = id === undefined ? ok(null) : await getStudy(context.store, id);
+  if (!before.ok) return before;
+  const { baseFolder = null, example = false, study: stored } = before.value ?? {};
+  // Edits that are valid one by one may contradict each other. The later one is then saved alone.
+  const merged = known && stored ? validate(studySchema, mergeEdits(known, study, stored), 'study') : ok(study);
+  const located = { study: merged.ok ? merged.value : study, baseFolder: folder ?? baseFolder, example };
+  return savedStudy(context, located, id);
 }
 
 async function withRuns({ store }: Context, stored: StoredStudy): Promise<Result<StudyRecord>> {

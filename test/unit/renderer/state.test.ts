@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StudyRecord } from '../../../src-main/contract/api.ts';
+import { mergeEdits } from '../../../src-main/contract/merge.ts';
 import type { Study } from '../../../src-main/contract/study.ts';
 import type { App } from '../../../src-renderer/state/app.svelte.ts';
 import { checkAddress } from '../../../src-renderer/state/arrival.ts';
@@ -68,8 +69,8 @@ describe('an address with the name of a missing thing', () => {
   });
 });
 
-describe('an edit that could not be saved', () => {
-  const named = (name: string): Study => ({ name }) as Study;
+describe('an edit', () => {
+  const named = (name: string, description = ''): Study => ({ name, description }) as Study;
   let kept: Map<string, string>;
   beforeEach(() => {
     kept = new Map();
@@ -89,14 +90,16 @@ describe('an edit that could not be saved', () => {
     const state = { up: true, unload: () => {} };
     vi.stubGlobal('window', { addEventListener: (_: string, listener: () => void) => (state.unload = listener) });
     const record = (): StudyRecord => ({ id: 5, example: false, study: stored.study }) as StudyRecord;
-    const call = (name: string, input: { readonly study: Study }) => {
+    const call = (name: string, { study, known = stored.study }: { readonly study: Study; readonly known?: Study }) => {
       if (!state.up) return Promise.resolve(fail('cancelled', 'The server is not running'));
-      if (name === 'studies.save') stored.study = input.study;
+      if (name === 'studies.save') stored.study = mergeEdits(known, study, stored.study);
       return Promise.resolve(ok(record()));
     };
-    const editor = new StudyEditor({ call, on: () => () => {} } as unknown as Engine);
+    const told: string[] = [];
+    const engine = { call, on: () => () => {} } as unknown as Engine;
+    const editor = new StudyEditor(engine, (label) => told.push(label));
     editor.take(record());
-    return { editor, state };
+    return { editor, state, told };
   }
 
   /** Makes a server that stopped while a page had an edit. */
@@ -111,7 +114,27 @@ describe('an edit that could not be saved', () => {
     return server;
   }
 
-  it('is restored when the page is opened again, as a step that can be undone, and is saved', async () => {
+  it('is kept, with those of another window, and the later edit of the same field wins', async () => {
+    const server = { study: named('before') };
+    const [{ editor: one, told }, { editor: other, told: toldOther }] = [page(server), page(server)];
+    one.edit('name', 'the name', () => named('one'));
+    other.edit('description', 'the description', () => named('before', 'other'));
+    await Promise.all([one.save(), other.save(), other.save()]);
+    await one.follow();
+    expect([one.study, other.study, server.study]).toEqual(Array(3).fill(named('one', 'other')));
+    one.undo();
+    one.undo();
+    await one.save();
+    await other.follow();
+    expect([server.study, told, toldOther]).toEqual([named('before'), [], []]);
+    other.edit('name', 'the name', () => named('other'));
+    one.edit('name', 'the name', () => named('one'));
+    for (const editor of [one, other]) await editor.save();
+    await one.follow();
+    expect([one.study?.name, told, toldOther]).toEqual(['other', ['the name'], []]);
+  });
+
+  it('that could not be saved is restored when the page is opened again, as a step that can be undone, and is saved', async () => {
     const server = await lost();
     const { editor } = page(server);
     expect([editor.study?.name, editor.undoLabel]).toEqual(['edited', 'an edit that was not saved']);
@@ -120,7 +143,7 @@ describe('an edit that could not be saved', () => {
     expect(page(server).editor.undoLabel).toBeNull();
   });
 
-  it('is not applied to a study that has changed in the meantime', async () => {
+  it('that could not be saved is not applied to a study that has changed in the meantime', async () => {
     const server = await lost();
     server.study = named('from another window or another file is not applied');
     expect(page(server).editor.study).toBe(server.study);
