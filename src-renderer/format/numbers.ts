@@ -147,7 +147,18 @@ export function parseMemorySize(text: string): number | null {
   const [, size, prefix = '', binary] = /^(.*?)(?:([kmgt])(?:(i)?b)?|b|bytes?)?$/is.exec(text.trim())!;
   const value = parseNumber(size);
   if (value === null || prefix === '') return value;
-  return Math.round(value * (binary ? 1024 : 1000) ** SIZE_UNITS.indexOf(prefix.toUpperCase()));
+  return Math.round(value * scaleOf(prefix, binary));
+}
+const scaleOf = (prefix: string, binary?: string): number =>
+  (binary ? 1024 : 1000) ** SIZE_UNITS.indexOf(prefix.toUpperCase());
+
+/** Parses a number in `unit`, which may be typed with a unit of another prefix: in MHz, `2.61 GHz` is 2,610. */
+export function parseInUnit(text: string, unit: string): number | null {
+  const [typed, own] = [text, unit].map((each) => /^(.*?)([kmgt]?)(i)?(hz|b\/s|b)$/i.exec(each.trim()));
+  if (!typed || !own || typed[4].toLowerCase() !== own[4].toLowerCase()) return parseNumber(text);
+  const value = parseNumber(typed[1]);
+  const scaled = value && (value * scaleOf(typed[2], typed[3])) / scaleOf(own[2], own[3]);
+  return scaled && Number(scaled.toPrecision(12));
 }
 
 /** Estimates the width of a number in a table (12 px Inter, tabular digits), px. */

@@ -85,6 +85,11 @@ export function withNumber<D extends Device>(device: D, field: string, value: nu
   return { ...device, [head]: { ...(device as unknown as Record<string, object>)[head], [key]: value }, sources };
 }
 
+/** States the source of the numbers. A number that is marked as an estimate stays one until it is entered. */
+export function withSource<D extends Device>(device: D, source: string): D {
+  return { ...device, sources: { ...device.sources, '*': source.trim() || 'entered by hand' } };
+}
+
 export function withRules(device: GpuDevice, rules: OccupancyRules): GpuDevice {
   const found = limitsByRules(rules);
   const fixed = found.ok && found.value ? { limits: found.value.limits, threadGroupWidth: found.value.width } : {};

@@ -3,8 +3,20 @@ import { describe, expect, it } from 'vitest';
 import * as numbers from '../../../src-renderer/format/numbers.ts';
 import { forAll, whole } from '../../for-all.ts';
 
-const { bytes, change, count, duration, factor, fixed, memorySize, parseMemorySize, parseNumber, percent, plain } =
-  numbers;
+const {
+  bytes,
+  change,
+  count,
+  duration,
+  factor,
+  fixed,
+  memorySize,
+  parseInUnit,
+  parseMemorySize,
+  parseNumber,
+  percent,
+  plain,
+} = numbers;
 const plainSpaces = (text: string) => text.replaceAll('\u00a0', ' ');
 
 it.each<[written: string, text: string]>([
@@ -86,6 +98,16 @@ describe('sizes of memories', () => {
     ...REFUSED.map((text): [string, null] => [text, null]),
   ])('are read to the byte, in binary and decimal units: %j is %s', (text, size) =>
     expect(parseMemorySize(text)).toBe(size),
+  );
+  it.each([
+    ['2.61 GHz', 'MHz', 2610],
+    ['1 TB/s', 'GB/s', 1000],
+    ['12 GB', 'GiB', 11.1758708954],
+    ['2,500', 'MHz', 2500],
+    ['2 GB', 'MHz', null],
+    ['x GHz', 'MHz', null],
+  ])('or rates are read in the unit of a field: %j in %s is %s', (text, unit, value) =>
+    expect(parseInUnit(text, unit)).toBe(value),
   );
   it('are written in the unit that needs the fewest digits, and read back to the byte', () => {
     const sizes = [0, 1001, 1024, 101_376, 1_572_864, 3_200_000, 52_428_800, 2 ** 40].map(memorySize);

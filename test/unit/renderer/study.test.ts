@@ -11,15 +11,18 @@ import type { CatalogueDevice } from '../../../src-renderer/state/library.svelte
 import * as axisText from '../../../src-renderer/views/study/axis-text.ts';
 import { listedDevices, withListed } from '../../../src-renderer/views/study/device-list.ts';
 import * as editor from '../../../src-renderer/views/study/distributions.ts';
+import { copyOf, withNumber, withSource } from '../../../src-renderer/views/study/device-draft.ts';
 import { kernelFields } from '../../../src-renderer/views/study/kernel-fields.ts';
 import { markedGroups, pmfBins } from '../../../src-renderer/views/study/pmf-chart.ts';
 import { laneWords, sharingCause, sharingCostText } from '../../../src-renderer/views/study/sharing-text.ts';
+import { isEstimate } from '../../../src-workers/domain/device.ts';
 import { isPhase } from '../../../src-workers/domain/provenance.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { fileStem } from '../../../src-workers/domain/text.ts';
 import { term, VOCABULARIES, type Term } from '../../../src-workers/domain/terms.ts';
 import type { LengthLaw } from '../../../src-workers/domain/workload.ts';
 import { geometricLaw, moments, uniformLaw, zipfLaw } from '../../../src-workers/models/workload/laws.ts';
+import { gpu } from '../../catalogue.ts';
 import { forAll, whole } from '../../for-all.ts';
 
 const say: Term = (key, form) => term(key, 'cuda', form);
@@ -37,6 +40,13 @@ it('a study is saved with the devices of the user, whose files are known again',
   expect(own.map(({ id }) => id)).toEqual(['c']);
   expect(readDevice(deviceText(own[0]))).toEqual({ id: 'c', kind: 'gpu' });
   expect(['{"lockstep":1,"kind":"gpu","id":"c"}', '{', '[]'].map(readDevice)).toEqual([null, null, null]);
+});
+
+it('a described device has its estimates marked, under any source, until they are entered', () => {
+  const device = withSource(copyOf({ ...gpu('nvidia-rtx-4070'), own: false }, []), 'data sheet');
+  expect(device.sources['*']).toBe('data sheet');
+  expect(isEstimate(device, 'memoryLatencyCycles')).toBe(true);
+  expect(isEstimate(withNumber(device, 'memoryLatencyCycles', 500), 'memoryLatencyCycles')).toBe(false);
 });
 
 it.each([
