@@ -314,6 +314,8 @@ export interface SavedProfile {
 export interface ImportQuestions {
   readonly studies: readonly string[];
   readonly needsUnit: boolean;
+  /** The devices of the open sweep, if the file does not say which one was measured. */
+  readonly devices: readonly { readonly id: string; readonly name: string }[];
   readonly parameters: readonly {
     readonly name: string;
     readonly field: DesignField | null;

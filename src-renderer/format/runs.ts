@@ -22,6 +22,11 @@ export function predictText(size: SpaceSize | null, bestOnly: boolean): string {
   return bestOnly ? `Find the best ${count(BEST_DESIGNS)} of ${designs}` : `Predict ${designs}`;
 }
 
+/** Leaves out the options of the command line in a message about an import: the page asks instead. */
+export function withoutOptions(message: string): string {
+  return message.replaceAll(/ \(import --[^)]*\)/g, '');
+}
+
 const STAGES = { sweep: 'predicting', simulate: 'simulating', bench: 'measuring', import: 'saving' } as const;
 
 /** The progress of a run in another program, whose events do not reach this one: what it has saved so far. */

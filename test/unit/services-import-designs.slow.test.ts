@@ -154,7 +154,7 @@ describe("configurations of a user's own kernel", () => {
       [{ block_size_x, unroll, units_per_thread: 2 }, time] as const;
     const text = cache([unrolled(128, 2, 3), unrolled(128, 4, 2), unrolled(256, 2, 1)]);
     expect(await refusal(text, { runId: blocks })).toBe(
-      `own.json: of 3 configurations, none is a design of run ${blocks}; for block_size_x=128 unroll=2 units_per_thread=2: it matches 4 designs of run ${blocks}. Map parameters to threads_per_unit, balancing, grid_blocks (import --map NAME=AXIS), or say which value all configurations have (import --fixed threads_per_unit=VALUE)`,
+      `own.json: of 3 configurations, none is a design of run ${blocks}; for block_size_x=128 unroll=2 units_per_thread=2: it matches 4 designs of run ${blocks}. Map parameters to threads_per_unit, balancing, grid_blocks (import --map NAME=AXIS), or add their values to the file (import --fixed threads_per_unit=VALUE if all have the same)`,
     );
     const given = { runId: blocks, fixed: { threadsPerUnit: '4', balancing: 'none' } };
     const imported = await importText('own.json', text, given);

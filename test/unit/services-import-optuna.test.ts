@@ -176,6 +176,26 @@ it('parameters with other names are mapped to axes by the user, or as in earlier
   expect(await refusal(bytes, { runId: sweepId, parameters: { schedule: null } })).toMatch(several);
 });
 
+it('the columns of a table of times are assigned to axes, and the device is asked for if the sweep has several', async () => {
+  const openRunId = await bench.run(smallStudy());
+  const table = (...columns: string[]) =>
+    new TextEncoder().encode(`${columns.join(';')}\n128;4;none;256;0;1,5\n256;8;none;256;0;1,25\n`);
+  const inspect = (bytes: Uint8Array) => bench.engine.call('import.inspect', { fileName: 't.csv', bytes, openRunId });
+  const names = ['Block', 'Threads per unit', 'schedule', 'grid', 'Cap'];
+  const bytes = table(...names, 'Time (ms)');
+  const { devices, parameters } = unwrap(await inspect(bytes))!;
+  expect(devices.map(({ id }) => id)).toEqual(['nvidia-a100-sxm4-40gb', 'nvidia-rtx-4090']);
+  expect(parameters.map(({ name, field }) => [name, field])).toEqual(
+    names.map((name) => [name, name === 'Threads per unit' ? 'threadsPerUnit' : null]),
+  );
+  const fields = ['blockThreads', 'threadsPerUnit', 'balancing', 'gridBlocks', 'registerCap'];
+  const named = Object.fromEntries(names.map((name, at) => [name, fields[at]]));
+  const answers = { openRunId, parameters: named, deviceName: 'nvidia-rtx-4090' };
+  expect((await importFile(bytes, answers)).linked).toMatchObject({ deviceId: 'nvidia-rtx-4090', designs: 2 });
+  const untimed = /^None of the columns \("Block".*"Zeit"\) is a time with its unit/;
+  expect(await inspect(table(...names, 'Zeit'))).toFail('bad-input', untimed);
+});
+
 it('parameters with other names are mapped by an option of the command line', async () => {
   const file = join(folder, 'cli.db');
   writeFileSync(file, storage([WALK]));

@@ -448,14 +448,14 @@ function tooLittle(
   if (!wanted.device && !isOneDevice) {
     const none = named === null ? '' : `; ${shown(named)} is not one of them`;
     advice.push(
-      `Specify the device of the measurements (import --device ID, one of ${devices.map(({ id }) => id).join(', ')}${none})`,
+      `Specify the device of the measurements, one of ${devices.map(({ id }) => id).join(', ')}${none} (import --device ID)`,
     );
   }
   if (!isOneDesign)
     advice.push(
       missing.length === 0
         ? 'Add the number of the design'
-        : `Map parameters to ${missing.map(axisName).join(', ')} (import --map NAME=AXIS), or say which value all configurations have (import --fixed ${axisName(missing[0])}=VALUE)`,
+        : `Map parameters to ${missing.map(axisName).join(', ')} (import --map NAME=AXIS), or add their values to the file (import --fixed ${axisName(missing[0])}=VALUE if all have the same)`,
     );
   const count = hits === null ? `more than ${MAX_CANDIDATES}` : String(hits.length);
   return `it matches ${count} designs of run ${run.id}. ${advice.join('. ')}`;

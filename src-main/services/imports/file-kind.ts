@@ -42,7 +42,7 @@ export async function readImportFile(path: string): Promise<Result<Uint8Array>> 
 export function fileKind(bytes: Uint8Array, mapped: readonly string[] = []): FileKind {
   const head = new TextDecoder().decode(bytes.subarray(0, HEAD_BYTES)).trimStart();
   const isKernel = !head.startsWith('{') && kernelFileKind('', bytes) !== null;
-  const columns = isKernel ? [] : columnsOf(head);
+  const columns = isKernel ? [] : splitHeader(head);
   const file: FileContent = { bytes, head, columns, mapped, json: parseObject(head, bytes) };
   const importer = IMPORTERS.find((each) => each.matches(file));
   if (importer) return { kind: 'measurements', importer };
@@ -54,7 +54,15 @@ const KERNEL: FileKind = {
   message: 'The file describes a kernel, not its time. Open it under Kernel profile, or with lockstep kernel inspect.',
 };
 
-const columnsOf = (head: string): readonly string[] =>
+/** Returns the names of the columns of a table; none if the file is no table, or its first line has numbers. */
+export function columnsOf(bytes: Uint8Array): readonly string[] {
+  const head = new TextDecoder().decode(bytes.subarray(0, HEAD_BYTES)).trimStart();
+  if (/^[{%#]|\0/.test(head) || kernelFileKind('', bytes) !== null) return [];
+  const columns = splitHeader(head);
+  return columns.some((name) => name === '' || Number.isFinite(Number(name))) ? [] : columns;
+}
+
+const splitHeader = (head: string): readonly string[] =>
   firstLine(head)
     .split(/[,;\t]/)
     .map((name) => name.replaceAll('"', '').trim());

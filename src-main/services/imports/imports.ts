@@ -1,10 +1,12 @@
 import type { MeasurementRecord, RunDraft } from '../../../db/records.ts';
 import type { BenchmarkId, CaseResult, MeasuringDevice } from '../../../src-workers/domain/benchmark.ts';
-import { DESIGN_FIELDS, DESIGN_NAMES } from '../../../src-workers/domain/design-names.ts';
+import { DESIGN_FIELDS, type DesignField, fieldNamed } from '../../../src-workers/domain/design-names.ts';
 import { type Result, fail, ok, badInput } from '../../../src-workers/domain/result.ts';
 import { shortened } from '../../../src-workers/domain/text.ts';
 import { median } from '../../../src-workers/numeric/statistics.ts';
+import { TIME } from '../../../src-workers/parse/measured-times.ts';
 import { Slice } from '../../../src-workers/parse/slice.ts';
+import { shown } from '../../../src-workers/parse/source.ts';
 import { unpacked } from '../../../src-workers/parse/unpack.ts';
 import type { ImportQuestions, ImportedFile, MeasuringRequest } from '../../contract/measuring.ts';
 import type { ProcedureArguments } from '../../contract/procedures.ts';
@@ -15,7 +17,7 @@ import { type MeasuredRunStudy, measurementRecord } from '../measuring/records.t
 import { digestOf } from '../studies/workloads.ts';
 import { APP_VERSION } from '../version.ts';
 import { hasDesignParameters } from './designs.ts';
-import { importerOf } from './file-kind.ts';
+import { columnsOf, importerOf } from './file-kind.ts';
 import type { ImportInput, Imported } from './importer.ts';
 import { linkedFile, linkedPlan } from './link.ts';
 import { parametersOfStudy } from './named-parameters.ts';
@@ -103,6 +105,21 @@ export async function importFile(context: Context, input: ImportInput): Promise<
 
 const SHOWN_VALUES = 6;
 
+const NAMES_DEVICE: ReadonlySet<DesignField | null> = new Set<DesignField>(['device', 'designIndex']);
+
+function likelyField(name: string): DesignField | null {
+  const plain = name
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[\s-]+/g, '_');
+  return DESIGN_FIELDS.find((field) => [name, plain].some((one) => fieldNamed(one) === field)) ?? null;
+}
+
+function needsTimes(columns: readonly string[]): string {
+  const found = columns.slice(0, 12).map(shown).join(', ');
+  return `None of the columns (${found}) is a time with its unit. Name the column of times time_ms, time_us or time_s, and import the file again; the axes of the other columns can then be chosen here. Lengths are imported in the Study view.`;
+}
+
 /** Returns the questions that the user must answer before an import; `null` if there are none. */
 export async function inspectImport(
   context: Context,
@@ -111,13 +128,16 @@ export async function inspectImport(
   const content = await unpacked(bytes, fileName);
   if (!content.ok) return content;
   const file = { fileName, bytes: content.value, studyName };
-  const importer = importerOf(file.bytes);
-  if (!importer.ok) return ok(null);
+  // The user may assign the columns of a table of times to axes.
+  const columns = openRunId === undefined ? [] : columnsOf(file.bytes);
+  const times = columns.find((name) => TIME.test(name));
+  const importer = importerOf(file.bytes, times === undefined ? [] : columns);
+  if (!importer.ok) return columns.length > 1 && times === undefined ? badInput(needsTimes(columns)) : ok(null);
   const { needsUnit = false } = importer.value;
   const named = importer.value.studies ? await importer.value.studies(file) : ok([]);
   if (!named.ok) return named;
   const studies = named.value.length > 1 ? named.value : [];
-  if (studies.length > 0 && studyName === undefined) return ok({ studies, needsUnit, parameters: [] });
+  if (studies.length > 0 && studyName === undefined) return ok({ studies, needsUnit, devices: [], parameters: [] });
   const read = await importer.value.read({ ...file, timeUnit: needsUnit ? 'ms' : undefined });
   if (!read.ok) return needsUnit ? read : ok(null);
   const values = new Map<string, Set<string>>();
@@ -130,16 +150,25 @@ export async function inspectImport(
   }
   const known = openRunId === undefined ? {} : await parametersOfStudy(context, openRunId, {});
   const isKnown = (await hasDesignParameters(read.value.cases, known)) || read.value.sweep !== null;
-  if (!needsUnit && (openRunId === undefined || isKnown || values.size === 0)) return ok(null);
   const parameters = openRunId === undefined ? [] : [...values];
+  const fieldOf = (name: string) => (Object.hasOwn(known, name) ? known[name] : likelyField(name));
+  const { sweep, deviceName, devices: ofCases } = read.value;
+  const isDeviceKnown =
+    sweep !== null ||
+    deviceName !== null ||
+    ofCases !== null ||
+    parameters.some(([name]) => NAMES_DEVICE.has(fieldOf(name)));
+  const view = openRunId === undefined || isDeviceKnown ? null : await context.views.open(openRunId);
+  const devices =
+    view?.ok && view.value.devices.length > 1 ? view.value.devices.map(({ id, name }) => ({ id, name })) : [];
+  if (!needsUnit && (parameters.length === 0 || (isKnown && devices.length === 0))) return ok(null);
   return ok({
     studies,
     needsUnit,
+    devices,
     parameters: parameters.map(([name, all]) => ({
       name,
-      field: Object.hasOwn(known, name)
-        ? known[name]
-        : (DESIGN_FIELDS.find((field) => (DESIGN_NAMES[field] as readonly string[]).includes(name)) ?? null),
+      field: fieldOf(name),
       values: [...all].slice(0, SHOWN_VALUES).map((value) => shortened(value, 20)),
       distinct: all.size,
     })),

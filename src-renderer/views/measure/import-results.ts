@@ -1,8 +1,9 @@
 import type { ProcedureInput } from '../../../src-main/contract/procedures.ts';
-import { ok, type Result, badInput } from '../../../src-workers/domain/result.ts';
+import { badInput, fail, ok, type Result } from '../../../src-workers/domain/result.ts';
 import type { ImportedFile } from '../../../src-main/contract/measuring.ts';
 import { chooseFile } from '../../components/save.ts';
 import { bytes, counted } from '../../format/numbers.ts';
+import { withoutOptions } from '../../format/runs.ts';
 import type { App, OpenResults } from '../../state/app.svelte.ts';
 
 /** The largest file that can be imported, bytes, because the page reads a file as a whole. */
@@ -24,7 +25,7 @@ function importedText(fileName: string, { kind, cases, failed, linked, warnings 
     `${fileName}: ${KINDS[kind]}, ${counted(cases, 'case')}`,
     ...(linked ? [`${counted(linked.designs, 'design')} of run ${linked.runId}`] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
-    ...(warnings.length > 0 ? [warnings[0]] : []),
+    ...(warnings.length > 0 ? [withoutOptions(warnings[0])] : []),
   ].join('; ');
 }
 
@@ -50,7 +51,7 @@ export async function importResults(app: App, file: File): Promise<Result<Import
 export async function importAnswered(
   app: App,
   { fileName, bytes: content, openRunId }: Pick<OpenResults, 'fileName' | 'bytes' | 'openRunId'>,
-  answers: Pick<ProcedureInput<'import.file'>, 'parameters' | 'timeUnit' | 'studyName'>,
+  answers: Pick<ProcedureInput<'import.file'>, 'parameters' | 'timeUnit' | 'studyName' | 'deviceName'>,
 ): Promise<Result<ImportedFile>> {
   const result = await app.engine.call('import.file', {
     fileName,
@@ -58,7 +59,7 @@ export async function importAnswered(
     ...(openRunId !== null && { openRunId }),
     ...answers,
   });
-  if (!result.ok) return result;
+  if (!result.ok) return fail(result.error.code, withoutOptions(result.error.message), result.error.context);
   await app.library.load('runs');
   const run = app.library.runs.find(({ id }) => id === result.value.runId);
   if (run) app.openRun(run, 'measure');
