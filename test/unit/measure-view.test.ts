@@ -12,6 +12,7 @@ import { flagsOf, measuredPoints } from '../../src-renderer/views/measure/points
 import { launches, launchRange } from '../../src-renderer/views/measure/repeats.ts';
 import { residualAxes, residualPercent, residualScale } from '../../src-renderer/views/measure/residuals.ts';
 import * as table from '../../src-renderer/views/measure/rows.ts';
+import { scatterPlane } from '../../src-renderer/views/measure/scatter-chart.ts';
 import * as scatter from '../../src-renderer/views/measure/scatter.ts';
 import * as setup from '../../src-renderer/views/measure/setup.ts';
 import { comparisonStats, comparisonVerdict } from '../../src-renderer/views/measure/statistics.ts';
@@ -163,6 +164,11 @@ describe('scatter', () => {
       }
     });
     expect(scatter.scatterFrame([])).toBeNull();
+  });
+
+  it('has room for the longest label of a measured time', () => {
+    const frame = scatter.scatterFrame([{ predictedMs: 0.5, medianMs: 1500 }])!;
+    expect(scatterPlane(frame, { width: 600, height: 300 }).left).toBeGreaterThan(6 * '1,500,000'.length);
   });
 
   it('has at least two ticks, however short the axis', () =>

@@ -36,10 +36,17 @@ const WIDE_PX = 460;
 const FIT = { width: 1.5 };
 const EQUAL = { dash: [4, 3] };
 
+function tickTexts(frame: ScatterFrame) {
+  const unit = timeUnit(Math.min(frame.xLowMs, frame.yLowMs));
+  return { unit, tickText: (ms: number): string => plain(ms * unit.perMs, 4) };
+}
+
 export function scatterPlane(frame: ScatterFrame, size: ChartSize): Plane {
+  const { tickText } = tickTexts(frame);
+  const widest = Math.max(...frame.yTicksMs.map((tick) => tickText(tick).length));
   return plane(
     size,
-    { left: 52, right: 16, top: size.width > WIDE_PX ? 22 : 38, bottom: 40 },
+    { left: Math.max(52, 14 + CHARACTER_PX * widest), right: 16, top: size.width > WIDE_PX ? 22 : 38, bottom: 40 },
     { low: frame.xLowMs, high: frame.xHighMs, log: true },
     { low: frame.yLowMs, high: frame.yHighMs, log: true },
   );
@@ -52,8 +59,7 @@ export function scatterChart(
 ): EChartsOption {
   const { colour } = theme;
   const area = scatterPlane(frame, size);
-  const unit = timeUnit(Math.min(frame.xLowMs, frame.yLowMs));
-  const tickText = (ms: number): string => plain(ms * unit.perMs, 4);
+  const { unit, tickText } = tickTexts(frame);
   const isDiagonal = Math.abs(Math.log(scale)) < 0.02;
   const diagonal = lineInFrame(frame, 1);
   const fitted = lineInFrame(frame, scale);
