@@ -3,6 +3,7 @@ import type { Constraint } from '../../src-main/contract/study.ts';
 import type { Device } from '../../src-workers/domain/device.ts';
 import type { MemoryAccess } from '../../src-workers/domain/kernel.ts';
 import { accessesText } from '../../src-workers/domain/provenance.ts';
+import type { Failure } from '../../src-workers/domain/result.ts';
 import type { Term } from '../../src-workers/domain/terms.ts';
 import { shortened } from '../../src-workers/domain/text.ts';
 import { PARAMETER_WORDS } from '../views/measure/calibration.ts';
@@ -31,6 +32,13 @@ const PHASE: Readonly<Record<string, string>> = {
   dependentLoads: 'Dependent loads',
   bytes: 'Bytes',
 };
+
+/** Returns a message that starts with the path of a field, with the field's label instead. */
+export function failureText({ message, context }: Failure, words: FieldWords): string {
+  const field = context?.field;
+  if (typeof field !== 'string' || field === '' || !message.startsWith(`${field} `)) return message;
+  return `${fieldLabel(field, words)}${message.slice(field.length)}`;
+}
 
 /** Returns the label of a study's field: `kernel.serialFraction` → `Serial fraction σ`. */
 export function fieldLabel(path: string, { say, devices }: FieldWords): string {

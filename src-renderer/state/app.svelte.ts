@@ -92,6 +92,9 @@ export class App {
       ) ?? null,
   );
 
+  /** What `format/fields.ts` needs to name a field of a study. */
+  readonly fieldWords = $derived.by(() => ({ say: this.preferences.term, devices: this.library.devices }));
+
   constructor(engine: Engine, views: readonly ViewId[]) {
     this.engine = engine;
     this.preferences = new Preferences(engine);

@@ -4,7 +4,13 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { parseStudy } from '../../../src-main/contract/parse.ts';
 import { studyFileSchema, type Study } from '../../../src-main/contract/study.ts';
-import { changeText, fieldLabel, fieldValue, type FieldWords } from '../../../src-renderer/format/fields.ts';
+import {
+  changeText,
+  failureText,
+  fieldLabel,
+  fieldValue,
+  type FieldWords,
+} from '../../../src-renderer/format/fields.ts';
 import { NBSP } from '../../../src-renderer/format/numbers.ts';
 import { deviceText, ownDevices, readDevice, studyText } from '../../../src-renderer/shell/study-file.ts';
 import type { CatalogueDevice } from '../../../src-renderer/state/library.svelte.ts';
@@ -134,9 +140,11 @@ describe('fields of a study in words of the interface', () => {
     ['pipeline.nvidia-a.b.latencyCycles', '412.5', 'Latency floor of RTX 4090', '412.5'],
     ['constraints', '[{"quantity":"waves","atMost":2}]', 'Constraints', 'Waves ≤ 2'],
     ['axes.balancing', '["none","dynamic-fetch"]', 'Balancing', 'none, dynamic-fetch'],
-  ])('%s', (field, json, label, value) =>
-    expect([fieldLabel(field, words), fieldValue(field, json, words).replaceAll(NBSP, ' ')]).toEqual([label, value]),
-  );
+  ])('%s', (field, json, label, value) => {
+    expect([fieldLabel(field, words), fieldValue(field, json, words).replaceAll(NBSP, ' ')]).toEqual([label, value]);
+    const failure = { code: 'bad-input', message: `${field} is wrong.`, context: { field } } as const;
+    expect(failureText(failure, words)).toBe(`${label} is wrong.`);
+  });
 
   it('have a name for every field of an example, and describe a change in one sentence', () => {
     const study = unwrap(parseStudy(readFileSync('db/examples/acts.json', 'utf8')));
