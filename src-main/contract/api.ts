@@ -6,6 +6,7 @@ import type { DeviceEvidence, ImplementationKind, TieBand, TimedDevice } from '.
 import type { InputFact } from '../../src-workers/domain/provenance.ts';
 import type { RegimeInfo } from '../../src-workers/domain/regime.ts';
 import type { ReproductionTable } from '../../src-workers/domain/reproduction.ts';
+import type { GivenLoss } from '../../src-workers/domain/loss.ts';
 import type { LawMoments } from '../../src-workers/domain/workload.ts';
 import type { MedianTime } from './measuring.ts';
 import type { Study } from './study.ts';
@@ -58,8 +59,8 @@ export interface ResolvedWorkload {
 export interface WorkloadOrder {
   /** The mean length in each of several equal sections of the units. */
   readonly strip: Float64Array;
-  /** Lockstep time divided by useful work, for the lengths in their order and sorted. */
-  readonly losses: readonly { readonly n: number; readonly aggregateLoss: number; readonly sortedLoss: number }[];
+  /** The losses of groups of n units in their order. `sortedLoss`: the aggregate loss if the units are sorted. */
+  readonly losses: readonly (GivenLoss & { readonly n: number; readonly sortedLoss: number })[];
 }
 
 export interface SpaceSize {

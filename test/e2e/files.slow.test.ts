@@ -24,18 +24,18 @@ test('dropped, chosen and pasted tables and graphs become the workload, until un
   // The listener is set before the page answers, because a key may reach a busy page too early.
   const chooser = page.waitForEvent('filechooser');
   await open(page, own);
-  await drop(editor(page), 'steps.csv', 'length\n10\n10\n10\n30\n');
-  await expect(sheet(page).getByText('4 units, 2 distinct lengths')).toBeVisible();
-  await expect(inSheet(page, 'button', 'Use 4 units')).toBeFocused();
+  await drop(editor(page), 'steps.csv', `length\n${'10\n'.repeat(64)}${'30\n'.repeat(64)}`);
+  await expect(sheet(page).getByText('128 units, 2 distinct lengths')).toBeVisible();
+  await expect(inSheet(page, 'button', 'Use 128 units')).toBeFocused();
   await page.keyboard.press('Enter');
   await expect(sheet(page)).toBeHidden();
-  await expect(law(page)).toHaveAccessibleName(/steps\.csv: mean 15\.0/);
+  await expect(law(page)).toHaveAccessibleName(/steps\.csv: mean 20\.0(, depth of \d+ 20\.0)+$/);
   await expect(page.getByRole('radio', { name: 'File' })).toBeChecked();
-  await expect(page.getByRole('spinbutton', { name: 'Number of units' })).toHaveValue('4');
+  await expect(page.getByRole('spinbutton', { name: 'Number of units' })).toHaveValue('128');
   await expect(editor(page).getByText('steps.csv', { exact: true })).toBeVisible();
   await statusBar(page).getByRole('button', { name: /^Undo/ }).click();
   await expect(law(page)).toHaveAccessibleName(/acts-propagation-steps\.csv: mean 38\.6/);
-  await expect(page.getByRole('spinbutton', { name: 'Number of units' })).not.toHaveValue('4');
+  await expect(page.getByRole('spinbutton', { name: 'Number of units' })).not.toHaveValue('128');
 
   await offered(page);
   await page.keyboard.press('Control+i');

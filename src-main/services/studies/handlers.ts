@@ -180,7 +180,7 @@ function orderOf(lengths: Float64Array): WorkloadOrder | null {
     }),
     losses: ORDER_GROUP_SIZES.map((n) => ({
       n,
-      aggregateLoss: computeLossInOrder(lengths, units, n).aggregateLoss,
+      ...computeLossInOrder(lengths, units, n),
       sortedLoss: computeLossInOrder(sorted, units, n).aggregateLoss,
     })),
   };

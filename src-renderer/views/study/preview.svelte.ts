@@ -59,6 +59,11 @@ export class Preview {
   );
   readonly losses: readonly LossMoments[] = $derived.by(() => (this.law ? lossMoments(this.law, GROUP_SIZES) : []));
 
+  /** The losses of groups of units in their order, if it is known, and otherwise of units drawn from the law. */
+  readonly #groupLosses = $derived.by(() =>
+    this.losses.map((drawn) => this.order?.losses.find(({ n }) => n === drawn.n) ?? drawn),
+  );
+
   constructor(app: App, study: () => Study, studyId: () => number | null) {
     this.#study = study;
     this.resolved = new Query(
@@ -111,20 +116,25 @@ export class Preview {
   }
 
   depth(unitsPerGroup: number): number {
-    const row = this.losses.find(({ n }) => n === unitsPerGroup);
+    const row = this.#groupLosses.find(({ n }) => n === unitsPerGroup);
     return row && this.moments ? row.aggregateLoss * this.moments.mean : NaN;
+  }
+
+  /** Whether the units have an order that `rows` ignores. */
+  isShuffled(kernel: Study['kernel']): boolean {
+    return this.order !== null && kernel.sharing === 'deal';
   }
 
   /**
    * Returns the loss and lane cost of every way to divide a thread group of `width` lanes. If iterations are split,
-   * each of u lanes is busy for φ(u) (`costFactor`) times the unit's iterations; if dealt, for ⌈length / u⌉. Each lane
-   * also runs the other phases. All instructions are assumed to cost the same.
+   * each of u lanes is busy for φ(u) (`costFactor`) times the unit's iterations; if dealt, for ⌈length / u⌉, with units
+   * drawn from the law (`isShuffled`). Each lane also runs the other phases. All instructions are assumed to cost the same.
    */
   rows(width: number, kernel: Study['kernel']): GroupRow[] {
     const { law } = this;
     if (!law) return [];
     const mean = this.moments!.mean;
-    return this.losses
+    return (kernel.sharing === 'deal' ? this.losses : this.#groupLosses)
       .filter(({ n }) => n <= width)
       .map(({ n, meanLoss, aggregateLoss }) => {
         const threadsPerUnit = width / n;
