@@ -161,8 +161,8 @@ export function parseInUnit(text: string, unit: string): number | null {
   return scaled && Number(scaled.toPrecision(12));
 }
 
-/** Estimates the width of a number in a table (12 px Inter, tabular digits), px. */
+/** Returns the width of a number in a table (12 px Inter, tabular digits) where digits start at whole pixels, px. */
 export function widthPx(text: string): number {
   const points = text.replace(/[^.,]/g, '').length;
-  return Math.ceil(7.4 * (text.length - points) + 3.8 * points);
+  return 8 * (text.length - points) + 4 * points;
 }
