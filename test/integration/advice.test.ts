@@ -217,14 +217,14 @@ describe('the recommendation', () => {
     const { ties } = await recommend(study, { deviceId });
     const { fileName, text } = await written({});
     expect(fileName).toBe('acts-propagation.cuh');
-    expect(text).toContain(`study not saved, design ${designIndex}.`);
+    expect(text).toContain(`without a run, design ${designIndex}.`);
     const rule = `^// ${ties.count} designs of this device are tied for the best: .*Picks the simplest design within 1.5 % of the fastest`;
     expect(text).toMatch(new RegExp(rule, 'm'));
     expect(text).toMatch(/^\/\/ Assumed: Spill cost = 2 instructions per register\.$/m);
     expect(text).not.toMatch(/^\/\/ Assumed: Serial fraction/m);
     const { id: runId } = await ended(engine, 'runs.start', { study, folder: examples });
     const saved = await call(engine, 'export.render', { runId, deviceId, format: 'cuda' });
-    expect(text).toBe(saved.text.replace(`run ${runId}`, 'study not saved'));
+    expect(text).toBe(saved.text.replace(`run ${runId}`, 'without a run'));
     expect((await written({ format: 'wgsl' })).fileName).toBe('acts-propagation.wgsl');
     expect((await written({ format: 'python' })).fileName).toBe('acts-propagation.py');
     expect(await code({ deviceId: study.devices[1] })).toFail('conflict');
@@ -340,7 +340,7 @@ describe('advice where some inputs are not known', () => {
       (await call(engine, 'export.render', { runId, format, ...more })).text;
     const header = await exported('cuda');
     expect(header).toContain(`run ${runId}, design ${robust.designIndex}.`);
-    const usual = `If each assumed input has its usual value, design ${point.designIndex} is predicted to be faster.`;
+    const usual = `With the usual value of each assumed input, the choice would be ${point.text}.`;
     expect(header).toContain(usual);
     const report = await exported('markdown');
     expect(report).toContain(`\`${robust.text}\``);

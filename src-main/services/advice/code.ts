@@ -44,7 +44,7 @@ export async function adviseCode(
   decodeInto(positions, counts, design);
   const source = {
     study: study.study,
-    from: 'study not saved',
+    from: 'without a run',
     model: MODEL_VERSION,
     inputs: study.facts(device, row.design.implementation),
     pick: picked

@@ -73,7 +73,7 @@ export function weighedPick({
   const usual =
     designIndex === point.designIndex
       ? ''
-      : ` If each assumed input has its usual value, design ${point.designIndex} is predicted to be faster.`;
+      : ` With the usual value of each assumed input, the choice would be ${point.text}.`;
   const weighed =
     `Over ${draws} draws of ${drawnText(unknown)}, this is the simplest design whose mean time is within ${percent(AGREEMENT_FRACTION)} of the least. ` +
     `With the model's own errors, its expected regret is ${lossText(robust.expectedRegret)}, compared with the best design of each draw. ` +

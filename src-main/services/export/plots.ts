@@ -160,9 +160,10 @@ export function granularityPlot(devices: readonly DeviceBest[]): ReportChart | n
   const all = curves.flatMap(({ points }) => points);
   const sizes = [...new Set(all.map(({ threadsPerUnit }) => threadsPerUnit))].sort((a, b) => a - b);
   if (sizes.length < 2) return null;
-  const box = { left: LEFT, right: WIDTH - 170, top: 12, bottom: 190 };
+  const box = { left: LEFT, right: WIDTH - 170, top: 26, bottom: 204 };
   const low = Math.min(...all.map(({ timeMs }) => timeMs)) / 1.06;
   const high = Math.max(...all.map(({ timeMs }) => timeMs)) * 1.06;
+  const unit = timeUnit(low);
   const inset = (sizes.length - 1) * 0.02;
   const y = (timeMs: number): number =>
     box.bottom - (Math.log(timeMs / low) / Math.log(high / low)) * (box.bottom - box.top);
@@ -176,7 +177,7 @@ export function granularityPlot(devices: readonly DeviceBest[]): ReportChart | n
   ];
   return {
     label: 'Best predicted time by threads per unit, one line per device',
-    height: Math.max(224, ...ends.filter((end) => !Number.isNaN(end)).map((end) => end + 14)),
+    height: Math.max(238, ...ends.filter((end) => !Number.isNaN(end)).map((end) => end + 14)),
     option: {
       ...axes(
         box,
@@ -187,7 +188,7 @@ export function granularityPlot(devices: readonly DeviceBest[]): ReportChart | n
           ticks: [...sizes.keys()],
           text: (i) => String(sizes[i]),
         },
-        { low, high, log: true, ticks: logTicks(low, high, { max: 8 }), text: String },
+        { low, high, log: true, ticks: logTicks(low, high, { max: 8 }), text: inUnit(unit) },
       ),
       series: curves.flatMap(({ points }, i) => {
         if (points.length === 0) return [];
@@ -217,6 +218,7 @@ export function granularityPlot(devices: readonly DeviceBest[]): ReportChart | n
       }) as never,
       graphic: [
         words(box.right, box.bottom + 27, 'threads per unit', { align: 'right' }),
+        words(0, box.top - 13, `predicted time, ${unit.name}`),
         // A label is at the end of its line. If lines end close together, their labels are moved apart.
         ...curves.flatMap(({ name, points }, i) =>
           points.length ? [words(box.right + 2, ends[i], name, { strong: true })] : [],
