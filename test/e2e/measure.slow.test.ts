@@ -41,6 +41,9 @@ test('designs are measured despite cancelling and a reload, and show where the m
   await smallStudy(page, [1, 2, 4, 8]);
   await setUp(page, 6, 16);
   await sees(page, /^Only designs that this target can run: up to 4 \w+ per unit\.$/);
+  await page.getByRole('radio', { name: /CPU of this machine/ }).click();
+  await expect(page.getByText(/^Only designs/)).toBeHidden();
+  await page.getByRole('radio', { name: /WebGPU in this window/ }).click();
   await page.getByRole('radio', { name: 'Spread' }).click();
   await measureButton(page).click();
   await expect(rows(page).filter({ hasNotText: 'queued' }).nth(1)).toBeVisible({ timeout: 120_000 });

@@ -95,7 +95,7 @@ const rule = (x: number, top: number, bottom: number, name: string, style: objec
 const inUnit =
   ({ perMs }: TimeUnit) =>
   (timeMs: number): string =>
-    String(Number((timeMs * perMs).toPrecision(4)));
+    (timeMs * perMs).toLocaleString('en', { maximumSignificantDigits: 4 });
 
 export function distributionPlot({ edgesMs, counts, best, median }: Histogram, chosenMs: number): ReportChart {
   const [first, last] = [edgesMs[0], edgesMs[edgesMs.length - 1]];
