@@ -86,7 +86,7 @@ export function parseMeasuredTimes(source: ByteSource, label: string, kernel: st
         refuseIn(
           label,
           { line, column: at + 1 },
-          `${shown(text)} is not a time > 0 with a decimal point. Leave the field empty if nothing was measured`,
+          `${shown(text)} is not a time > 0, such as 1.25. Leave the field empty if nothing was measured`,
         );
       const configuration: Record<string, number | string> = {};
       for (const { name, place } of parameters) {

@@ -288,7 +288,7 @@ describe('measured times', () => {
 
   const notTimes = ['"1,5"', '0', '-1', 'fast', '1e999'].map((time) => [
     `design,time_ms\n1,2\n2,${time}\n`,
-    `3, column 2: "${time.replaceAll('"', '')}" is not a time > 0 with a decimal point. Leave the field empty if nothing was measured`,
+    `3, column 2: "${time.replaceAll('"', '')}" is not a time > 0, such as 1.25. Leave the field empty if nothing was measured`,
   ]);
   it.each(
     Object.entries<string>({
