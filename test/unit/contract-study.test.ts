@@ -277,21 +277,9 @@ describe('a kernel of a study from before kernels had phases', () => {
 });
 
 it.each([
-  [
-    'other fields',
-    { a: 1, b: { c: 1, d: 1 } },
-    { a: 1, b: { c: 2, d: 1 } },
-    { a: 3, b: { c: 1 } },
-    { a: 3, b: { c: 2 } },
-  ],
+  ['other fields', { a: 1, b: { c: 1 } }, { a: 2, b: { c: 1 } }, { a: 1, b: {} }, { a: 2, b: {} }],
   ['the same field', { a: 1 }, { a: 2 }, { a: 3 }, { a: 2 }],
-  [
-    'items',
-    [{ name: 'i' }, { name: 'j' }],
-    [{ name: 'k' }, { name: 'j' }],
-    [{ name: 'i' }, { name: 'j', x: 1 }],
-    [{ name: 'k' }, { name: 'j', x: 1 }],
-  ],
+  ['named items', [{ name: 'i' }], [{ name: 'k' }], [{ name: 'i', x: 1 }], [{ name: 'k', x: 1 }]],
   ['a list of values', { a: [1, 2] }, { a: [1, 4] }, { a: [2, 2] }, { a: [1, 4] }],
 ])('two edits of %s are merged', (_, base, mine, theirs, merged) =>
   expect(mergeEdits<unknown>(base, mine, theirs)).toEqual(merged),

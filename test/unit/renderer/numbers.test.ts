@@ -3,20 +3,8 @@ import { describe, expect, it } from 'vitest';
 import * as numbers from '../../../src-renderer/format/numbers.ts';
 import { forAll, whole } from '../../for-all.ts';
 
-const {
-  bytes,
-  change,
-  count,
-  duration,
-  factor,
-  fixed,
-  memorySize,
-  parseInUnit,
-  parseMemorySize,
-  parseNumber,
-  percent,
-  plain,
-} = numbers;
+const { bytes, change, count, duration, factor, fixed, memorySize, parseMemorySize, parseNumber, percent, plain } =
+  numbers;
 const plainSpaces = (text: string) => text.replaceAll('\u00a0', ' ');
 
 it.each<[written: string, text: string]>([
@@ -99,16 +87,11 @@ describe('sizes of memories', () => {
   ])('are read to the byte, in binary and decimal units: %j is %s', (text, size) =>
     expect(parseMemorySize(text)).toBe(size),
   );
-  it.each([
-    ['2.61 GHz', 'MHz', 2610],
-    ['1 TB/s', 'GB/s', 1000],
-    ['12 GB', 'GiB', 11.1758708954],
-    ['2,500', 'MHz', 2500],
-    ['2 GB', 'MHz', null],
-    ['x GHz', 'MHz', null],
-  ])('or rates are read in the unit of a field: %j in %s is %s', (text, unit, value) =>
-    expect(parseInUnit(text, unit)).toBe(value),
-  );
+  it('and rates are read in the unit of a field', () => {
+    const typed = '2.61 GHz in MHz, 1 TB/s in GB/s, 12 GB in GiB, 2500 in MHz, 2 GB in MHz, x GHz in MHz'.split(', ');
+    const read = [2610, 1000, 11.1758708954, 2500, null, null];
+    expect(typed.map((words) => numbers.parseInUnit(...(words.split(' in ') as [string, string])))).toEqual(read);
+  });
   it('are written in the unit that needs the fewest digits, and read back to the byte', () => {
     const sizes = [0, 1001, 1024, 101_376, 1_572_864, 3_200_000, 52_428_800, 2 ** 40].map(memorySize);
     const written = ['0 B', '1,001 B', '1 KiB', '99 KiB', '1.5 MiB', '3.2 MB', '50 MiB', '1 TiB'];
