@@ -301,6 +301,10 @@ const implementationSchema = v.strictObject(
 export const pipelineSchema = v.strictObject({
   latencyCycles: described(positive, 'Latency floor of one iteration, cycles'),
   issueCycles: described(positive, 'Issue cost of one iteration of one thread group, cycles of the multiprocessor'),
+  transferScale: optional(
+    positive,
+    'Factor on the predicted memory traffic. With it, issueCycles are those of the instructions alone. If left out, issueCycles contain the traffic, which is then the same for any number of threads per unit',
+  ),
   kneeSoftness: described(
     between(1, 100),
     'Softness of the knee between latencyCycles and issueCycles; 100 is a sharp corner',

@@ -1,28 +1,32 @@
 import type { MeasuringDevice } from '../domain/benchmark.ts';
 import {
+  CALIBRATION_CHOICES,
   CALIBRATION_PARAMETERS,
+  calibratedPipeline,
   type CalibratedParameters,
   type CalibrationParameter,
   type CalibrationProfile,
-  type HeldOutFigures,
   type ParameterIdentification,
 } from '../domain/calibration.ts';
 import type { GpuDevice } from '../domain/device.ts';
-import type { PipelineParameters } from '../domain/kernel.ts';
+import { PHASES, type KernelProfile, type MeasuredPipeline } from '../domain/kernel.ts';
 import { computeSetupIterations, withSetupIterations } from '../domain/provenance.ts';
 import { invalidDesign } from '../domain/design.ts';
 import { ok, type Result, badInput, unsupported, conflict } from '../domain/result.ts';
 import { countedText } from '../domain/text.ts';
 import { AXIS, AXIS_ORDER, axisCounts, decodeInto, encode, type SpaceAxes, spaceSize } from '../domain/space.ts';
+import { chooseSimplest } from '../models/calibration/choice.ts';
 import type { DivergenceFit } from '../models/calibration/divergence.ts';
 import {
   calibrationFigures,
+  dealFolds,
   minDesigns,
   fitParameters,
   heldOutFigures,
   heldOutPredictions,
   type FitParameter,
   type FitProblem,
+  type FittedParameters,
 } from '../models/calibration/fit.ts';
 import { deviceStack } from '../models/divergence/costs.ts';
 import { pipelineParameters } from '../models/pipeline/derive.ts';
@@ -65,9 +69,13 @@ const MIN_EXPLAINED = 0.1;
 /** The explained fraction is checked only if the mean |ln(time / median)| of the measured times reaches this. */
 const SPREAD = 0.05;
 
+/** One factor for all times is judged on a fold that is left out, so the other folds must be enough to fit it. */
+const MIN_DESIGNS = minDesigns(1) + 1;
+
 /**
  * Fits the unknown parameters of a kernel on a device to measured times of its designs. The model is the predictor
- * itself. A parameter that the designs do not determine keeps the value of the plan.
+ * itself. A parameter that the designs do not determine keeps the value of the plan. The fitted parameters are taken
+ * only if they predict designs left out of the fit better than the plan itself and than one factor for all its times.
  * @param deviceAt position of the designs' device on the plan's device axis
  */
 export function calibrateFromDesigns(
@@ -88,54 +96,73 @@ export function calibrateFromDesigns(
   const designs = measured.map(({ designIndex }) => designIndex);
   const uncalibrated = predictMeasured(plan, designs);
   if (!uncalibrated.ok) return uncalibrated;
-  const starting = { ...startingValues(plan, device), divergentBranchCycles: null };
+  if (measured.length < MIN_DESIGNS)
+    return badInput(
+      `A calibration needs at least ${MIN_DESIGNS} measured designs, not ${measured.length}. Measure more designs, spread over the ranking.`,
+    );
+  const planned = plannedValues(plan, device);
   const { schedulers } = plannedPipeline(plan, device);
+  const starting = startingValues(plan, device);
   const ofOrder = plan.ordered
-    ? predictMeasured(calibratedPlan(plan, device.id, { ...starting, schedulers }), designs)
+    ? predictMeasured(
+        calibratedPlan(plan, device.id, { ...starting, schedulers, divergentBranchCycles: null }),
+        designs,
+      )
     : ok(null);
   if (!ofOrder.ok) return ofOrder;
   const model = createForwardModel(reduced.value.plan, device, reduced.value.indices, ofOrder.value);
   const problem = fitProblem(reduced.value.plan, device, model, measured, options.software ?? false);
   if (!problem.ok) return problem;
-  const fitted = fitParameters(problem.value);
-  if (!fitted.ok) return fitted;
+  const factorProblem = makeFactorProblem(problem.value, model, planned, uncalibrated.value);
   const { measuredMs, parameters } = problem.value;
-  const folds = Math.min(options.folds ?? FOLDS, measured.length);
-  const smallest = measured.length - Math.ceil(measured.length / folds);
-  let heldOut: HeldOutFigures | null = null;
-  let judged = fitted.value.predictedMs;
-  if (folds >= 2 && smallest >= minDesigns(parameters.length)) {
-    const predicted = heldOutPredictions(problem.value, folds, options.uniform);
-    if (!predicted.ok) return predicted;
-    judged = predicted.value;
-    heldOut = heldOutFigures(folds, judged, measuredMs);
-  }
-  const explained = checkExplained(judged, measuredMs, device);
+
+  const enough = minDesigns(parameters.length);
+  const asked = Math.min(options.folds ?? FOLDS, measured.length);
+  const spare = measured.length - enough;
+  // With few designs, a fold has at most the designs that a fit of all parameters can spare.
+  const folds = spare > 0 ? Math.max(asked, Math.ceil(measured.length / spare)) : asked;
+  const fold = dealFolds(measured.length, folds, options.uniform);
+  const ofFactor = heldOutPredictions(factorProblem, fold);
+  if (!ofFactor.ok) return ofFactor;
+  const ofParameters = spare > 0 ? heldOutPredictions(problem.value, fold) : ok(null);
+  if (!ofParameters.ok) return ofParameters;
+  const judged = [uncalibrated.value, ofFactor.value, ofParameters.value];
+  const at = chooseSimplest(judged, measuredMs);
+  const explained = checkExplained(
+    judged[at]!,
+    measuredMs,
+    spare > 0
+      ? `Use measurements of this study's kernel on ${device.name}.`
+      : `Measure at least ${enough + 1} designs, which a fit of all parameters needs.`,
+  );
   if (!explained.ok) return explained;
 
-  const { values, standardErrors, held } = fitted.value;
-  const identified: Partial<Record<CalibrationParameter, ParameterIdentification>> = {};
-  const found: { -readonly [Name in CalibrationParameter]?: number } = {};
-  parameters.forEach(({ name }, j) => {
-    const parameter = name as FittedParameter;
-    identified[parameter] = { standardError: standardErrors[j], held: held[j] };
-    found[parameter] = values[j];
-  });
+  const taken = CALIBRATION_CHOICES[at];
+  const factor = fitParameters(factorProblem);
+  if (!factor.ok) return factor;
+  const whole = taken === 'parameters' ? fitParameters(problem.value) : ok(null);
+  if (!whole.ok) return whole;
+  let found: Found = { values: planned, identified: {} };
+  if (taken === 'factor') found = findScaled(planned, factor.value);
+  else if (whole.value) found = findAll(starting, parameters, whole.value);
+  const { values } = found;
+  const identified = { ...found.identified };
   const { divergence } = options;
   if (divergence) identified.divergentBranchCycles = { standardError: divergence.branchStandardError, held: false };
   for (const name of CALIBRATION_PARAMETERS) identified[name] ??= { standardError: null, held: true };
-  const { kernel } = plan;
+  const { transferScale, launchOverheadMs } = values;
   const calibrated: CalibratedParameters = {
-    latencyCycles: found.latencyCycles!,
-    issueCycles: found.issueCycles!,
-    kneeSoftness: found.kneeSoftness!,
+    latencyCycles: values.latencyCycles,
+    issueCycles: values.issueCycles,
+    ...(transferScale !== undefined && { transferScale }),
+    kneeSoftness: values.kneeSoftness,
     schedulers,
-    serialFraction: found.serialFraction ?? kernel.serialFraction,
-    cooperationCost: found.cooperationCost ?? kernel.cooperationCost,
-    setupIterationsPerUnit: found.setupIterationsPerUnit ?? computeSetupIterations(kernel),
+    serialFraction: values.serialFraction,
+    cooperationCost: values.cooperationCost,
+    setupIterationsPerUnit: values.setupIterationsPerUnit,
     divergentBranchCycles:
       divergence?.cyclesPerDivergentBranch ?? deviceStack(device).costs?.cyclesPerDivergentBranch ?? null,
-    launchOverheadMs: identified.launchOverheadMs!.held ? null : found.launchOverheadMs!,
+    launchOverheadMs: identified.launchOverheadMs!.held ? null : launchOverheadMs,
   };
   const inStudy = predictMeasured(calibratedPlan(plan, device.id, calibrated), designs);
   if (!inStudy.ok) return inStudy;
@@ -151,15 +178,21 @@ export function calibrateFromDesigns(
     identified: identified as Record<CalibrationParameter, ParameterIdentification>,
     fit: calibrationFigures(withOverhead, measuredMs),
     ...(overheadMs > 0 && { fitInStudy: calibrationFigures(inStudy.value, measuredMs) }),
-    heldOut,
+    heldOut: heldOutFigures(folds, judged[at]!, measuredMs),
     before: calibrationFigures(uncalibrated.value, measuredMs),
+    choice: {
+      taken,
+      factor: factor.value.values[0],
+      heldOut: Object.fromEntries(
+        CALIBRATION_CHOICES.map((name, i) => [name, judged[i] && heldOutFigures(folds, judged[i], measuredMs)]),
+      ) as NonNullable<CalibrationProfile['choice']>['heldOut'],
+    },
     sourceRunIds: options.sourceRunIds,
   });
 }
 
 /** Returns the plan with fitted parameters, for this device alone, because σ, κ and setup change the kernel. */
 export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: CalibratedParameters): SweepPlan {
-  const { latencyCycles, issueCycles, kneeSoftness, schedulers } = parameters;
   return {
     ...plan,
     id: `${plan.id} calibrated ${deviceId} ${JSON.stringify(parameters)}`,
@@ -171,7 +204,7 @@ export function calibratedPlan(plan: SweepPlan, deviceId: string, parameters: Ca
       },
       parameters.setupIterationsPerUnit ?? computeSetupIterations(plan.kernel),
     ),
-    pipeline: { ...plan.pipeline, [deviceId]: { latencyCycles, issueCycles, kneeSoftness, schedulers } },
+    pipeline: { ...plan.pipeline, [deviceId]: calibratedPipeline(parameters) },
   };
 }
 
@@ -192,31 +225,81 @@ export function predictMeasured(
 }
 
 type FittedParameter = Exclude<CalibrationParameter, 'schedulers' | 'divergentBranchCycles'>;
-type Values = Readonly<Record<FittedParameter, number>>;
+type Values = Readonly<Record<Exclude<FittedParameter, 'transferScale'>, number>> & {
+  readonly transferScale?: number;
+};
 interface ForwardModel {
   readonly exact: (values: Values) => Float64Array;
   /** Interpolates over `setupIterationsPerUnit`, since a fit tries hundreds of values, and depth laws take long. */
   readonly quick: (values: Values) => Float64Array;
 }
 
-function plannedPipeline(plan: SweepPlan, device: GpuDevice): PipelineParameters {
-  const derived = pipelineParameters(device, plan.kernel, { spilledRegisters: 0 });
-  const planned = plan.pipeline[device.id];
-  return planned ? { ...planned, schedulers: planned.schedulers ?? derived.schedulers } : derived;
+function movesData(kernel: KernelProfile): boolean {
+  const { accesses, bytesPerIteration } = kernel;
+  return accesses !== undefined || bytesPerIteration > 0 || PHASES.some((name) => (kernel[name]?.bytes ?? 0) > 0);
 }
 
-function startingValues(plan: SweepPlan, device: GpuDevice): Values {
-  const { latencyCycles, issueCycles, kneeSoftness } = plannedPipeline(plan, device);
+/** Returns the pipeline parameters that the plan uses. Those of a data sheet have the traffic apart, if there is any. */
+function plannedPipeline(plan: SweepPlan, device: GpuDevice): MeasuredPipeline & { readonly schedulers: number } {
+  const derived = pipelineParameters(device, plan.kernel, { spilledRegisters: 0, bytesPerIteration: 0 });
+  const planned = plan.pipeline[device.id];
+  if (planned) return { ...planned, schedulers: planned.schedulers ?? derived.schedulers };
+  return movesData(plan.kernel) ? { ...derived, transferScale: 1 } : derived;
+}
+
+function plannedValues(plan: SweepPlan, device: GpuDevice): Values {
+  const { latencyCycles, issueCycles, kneeSoftness, transferScale } = plannedPipeline(plan, device);
   const { serialFraction, cooperationCost } = plan.kernel;
   const setupIterationsPerUnit = computeSetupIterations(plan.kernel);
   return {
     latencyCycles,
     issueCycles,
+    ...(transferScale !== undefined && { transferScale }),
     kneeSoftness,
     serialFraction,
     cooperationCost,
     setupIterationsPerUnit,
     launchOverheadMs: 0,
+  };
+}
+
+/** Returns the planned values, but if their issue cycles contain the traffic, the data sheet's cycles without it. */
+function startingValues(plan: SweepPlan, device: GpuDevice): Values {
+  const planned = plannedValues(plan, device);
+  if (planned.transferScale !== undefined || !movesData(plan.kernel)) return planned;
+  const { issueCycles } = pipelineParameters(device, plan.kernel, { spilledRegisters: 0, bytesPerIteration: 0 });
+  return { ...planned, issueCycles, transferScale: 1 };
+}
+
+/** All times are proportional to a common factor of these. */
+const SCALED = ['latencyCycles', 'issueCycles', 'transferScale'] as const;
+
+function scaledBy(values: Values, factor: number): Values {
+  const scaled = SCALED.flatMap((name) => (values[name] === undefined ? [] : [[name, values[name] * factor]]));
+  return { ...values, ...Object.fromEntries(scaled) };
+}
+
+interface Found {
+  readonly values: Values;
+  readonly identified: Partial<Record<CalibrationParameter, ParameterIdentification>>;
+}
+
+function findScaled(planned: Values, { values: [factor], standardErrors: [error] }: FittedParameters): Found {
+  const values = scaledBy(planned, factor);
+  const known = SCALED.filter((name) => values[name] !== undefined).map((name) => {
+    const standardError = error === null ? null : (error / factor) * values[name]!;
+    return [name, { standardError, held: false }];
+  });
+  return { values, identified: Object.fromEntries(known) };
+}
+
+function findAll(starting: Values, parameters: readonly FitParameter[], fitted: FittedParameters): Found {
+  const { values, standardErrors, held } = fitted;
+  const ofEach = <T>(of: (j: number) => T): Record<string, T> =>
+    Object.fromEntries(parameters.map(({ name }, j) => [name, of(j)]));
+  return {
+    values: { ...starting, ...ofEach((j) => values[j]) },
+    identified: ofEach((j) => ({ standardError: standardErrors[j], held: held[j] })),
   };
 }
 
@@ -286,10 +369,11 @@ function createForwardModel(
   const orderingMs = new Float64Array(indices.length);
   for (const [i, index] of indices.entries()) orderingMs[i] = computeBalancingTime(first, index);
   const { schedulers } = plannedPipeline(plan, device);
-  const kernelMs = ({ latencyCycles, issueCycles, kneeSoftness, launchOverheadMs: _, ...fitted }: Values) => {
-    const { setupIterationsPerUnit, ...shared } = fitted;
-    const pipeline = { [device.id]: { latencyCycles, issueCycles, kneeSoftness, schedulers } };
-    const kernel = withSetupIterations({ ...plan.kernel, ...shared }, setupIterationsPerUnit);
+  const kernelMs = (values: Values) => {
+    const { serialFraction, cooperationCost, setupIterationsPerUnit } = values;
+    const pipeline = { [device.id]: calibratedPipeline({ ...values, schedulers }) };
+    const shared = { ...plan.kernel, serialFraction, cooperationCost };
+    const kernel = withSetupIterations(shared, setupIterationsPerUnit);
     const predictor = createPredictor({ ...plan, kernel, pipeline }, first.caches);
     return Float64Array.from(indices, (index, i) => predictChunk(predictor, index, 1).timeMs[0] - orderingMs[i]);
   };
@@ -330,8 +414,15 @@ function fitProblem(
   const sharing = new Set(plan.axes.threadsPerUnit);
   // A standard error of 0.5 in the logarithm means that in 19 of 20 cases the value is known within a factor of e.
   const cycles = { lower: 1e-3, upper: 1e9, coordinate: 'log', step: 3e-2, knownWithin: 0.5 } as const;
-  const all: (Omit<FitParameter, 'initial' | 'name'> & { readonly name: FittedParameter })[] = [
+  const throughput = [
     { name: 'issueCycles', ...cycles },
+    ...(initial.transferScale === undefined ? [] : [{ name: 'transferScale', ...cycles } as const]),
+  ] as const;
+  const doubled = (name: 'issueCycles' | 'transferScale'): number =>
+    median(model.quick({ ...initial, [name]: 2 * initial[name]! }));
+  const all: (Omit<FitParameter, 'initial' | 'name'> & { readonly name: FittedParameter })[] = [
+    // If the data cannot separate the two, the one that takes more of the time is fitted.
+    ...throughput.toSorted((a, b) => doubled(b.name) - doubled(a.name)),
     { name: 'latencyCycles', ...cycles },
     { name: 'kneeSoftness', lower: 1, upper: 64, coordinate: 'log', step: 1e-1, knownWithin: 0.5 },
   ];
@@ -361,7 +452,7 @@ function fitProblem(
       slow: true,
     },
   );
-  const parameters = all.map((parameter) => ({ ...parameter, initial: initial[parameter.name] }));
+  const parameters = all.map((parameter) => ({ ...parameter, initial: initial[parameter.name]! }));
   const withValues = (values: readonly number[]): Values => ({
     ...initial,
     ...Object.fromEntries(parameters.map(({ name }, j) => [name, values[j]])),
@@ -379,10 +470,8 @@ function fitProblem(
       const times = `predicted ${predicted[bad]} ms, measured ${measuredMs[bad]} ms`;
       return badInput(`Measured design ${bad}: ${times}. Both times must be positive.`, { design: bad });
     }
-    // The time is proportional to a common factor of τ and c.
-    const scale = median(predicted.map((time, i) => measuredMs[i] / time));
-    const start = { ...moved, latencyCycles: moved.latencyCycles * scale, issueCycles: moved.issueCycles * scale };
-    starts.push(parameters.map(({ name }) => start[name]));
+    const start = scaledBy(moved, median(predicted.map((time, i) => measuredMs[i] / time)));
+    starts.push(parameters.map(({ name }) => start[name]!));
   }
   return ok({
     parameters,
@@ -404,7 +493,26 @@ const STARTS = [
   { ratio: 1, knee: 2 },
 ] as const;
 
-function checkExplained(predictedMs: Float64Array, measuredMs: Float64Array, device: GpuDevice): Result<null> {
+/** The fit of one factor for all times of the plan. */
+function makeFactorProblem(
+  { measuredMs, relativeErrors }: FitProblem,
+  model: ForwardModel,
+  planned: Values,
+  uncalibratedMs: Float64Array,
+): FitProblem {
+  const start = median(measuredMs.map((time, i) => time / uncalibratedMs[i]));
+  return {
+    parameters: [
+      { name: 'factor', initial: 1, lower: 1e-9, upper: 1e9, coordinate: 'log', step: 3e-2, knownWithin: 0.5 },
+    ],
+    predict: ([factor]) => model.exact(scaledBy(planned, factor)),
+    measuredMs,
+    relativeErrors,
+    starts: [[start]],
+  };
+}
+
+function checkExplained(predictedMs: Float64Array, measuredMs: Float64Array, advice: string): Result<null> {
   const centre = median(measuredMs);
   const size = (column: Float64Array, over: (i: number) => number) =>
     column.reduce((sum, time, i) => sum + Math.abs(Math.log(time / over(i))), 0) / column.length;
@@ -413,6 +521,6 @@ function checkExplained(predictedMs: Float64Array, measuredMs: Float64Array, dev
   if (spread < SPREAD || left < (1 - MIN_EXPLAINED) * spread) return ok(null);
   const percent = (value: number) => `${(100 * Math.expm1(value)).toFixed(0)} %`;
   return conflict(
-    `The calibrated model has an error of ${percent(left)}, hardly less than with the same time for all designs (${percent(spread)}). Use measurements of this study's kernel on ${device.name}.`,
+    `The calibrated model has an error of ${percent(left)}, hardly less than with the same time for all designs (${percent(spread)}). ${advice}`,
   );
 }

@@ -1,10 +1,11 @@
 import type { MeasuringDevice } from './benchmark.ts';
-import type { PipelineParameters } from './kernel.ts';
+import type { MeasuredPipeline, PipelineParameters } from './kernel.ts';
 import { withSetupIterations, type KernelField, type KernelWithOrigins } from './provenance.ts';
 
 export const CALIBRATION_PARAMETERS = [
   'latencyCycles',
   'issueCycles',
+  'transferScale',
   'kneeSoftness',
   'schedulers',
   'serialFraction',
@@ -16,6 +17,8 @@ export const CALIBRATION_PARAMETERS = [
 export type CalibrationParameter = (typeof CALIBRATION_PARAMETERS)[number];
 
 export interface CalibratedParameters extends PipelineParameters {
+  /** Factor on the predicted traffic. If absent, the issue cycles contain the traffic, or the kernel has none. */
+  readonly transferScale?: number;
   readonly serialFraction: number | null;
   readonly cooperationCost: number | null;
   /** Work before the first iteration of a unit, in iterations. */
@@ -32,6 +35,18 @@ export const KERNEL_PARAMETERS = {
   setupIterationsPerUnit: 'unit',
 } as const satisfies Partial<Record<CalibrationParameter, KernelField>>;
 type KernelParameter = keyof typeof KERNEL_PARAMETERS;
+
+/** Picks the parameters of the device from those of a calibration. */
+export function calibratedPipeline(parameters: MeasuredPipeline): MeasuredPipeline {
+  const { latencyCycles, issueCycles, kneeSoftness, schedulers, transferScale } = parameters;
+  return {
+    latencyCycles,
+    issueCycles,
+    kneeSoftness,
+    schedulers,
+    ...(transferScale !== undefined && { transferScale }),
+  };
+}
 
 export function calibratedValues({
   parameters,
@@ -78,6 +93,10 @@ export interface HeldOutFigures extends Omit<CalibrationFigures, 'designs'> {
   readonly folds: number;
 }
 
+/** Ways to predict the measured times, from the simplest to the one with the most parameters. */
+export const CALIBRATION_CHOICES = ['unchanged', 'factor', 'parameters'] as const;
+export type CalibrationChoice = (typeof CALIBRATION_CHOICES)[number];
+
 export interface CalibrationProfile {
   readonly version: 1;
   readonly deviceId: string;
@@ -91,5 +110,40 @@ export interface CalibrationProfile {
   readonly fitInStudy?: CalibrationFigures;
   readonly heldOut: HeldOutFigures | null;
   readonly before: CalibrationFigures;
+  /**
+   * What the profile contains: the study's own parameters (`unchanged`), these with one factor for all times, or all
+   * fitted parameters. `heldOut` has each choice on designs left out of its fit, `null` if there are too few designs.
+   * Absent in older profiles, which have all fitted parameters.
+   */
+  readonly choice?: {
+    readonly taken: CalibrationChoice;
+    /** The factor that would be taken, even if it was not. */
+    readonly factor: number;
+    readonly heldOut: Readonly<Record<CalibrationChoice, HeldOutFigures | null>>;
+  };
   readonly sourceRunIds: readonly number[];
+}
+
+/** Whether a study predicts as well without the profile, so that nothing of it is written into the study. */
+export function isUnchanged({ choice }: CalibrationProfile): boolean {
+  return choice?.taken === 'unchanged';
+}
+
+/** Says what a profile contains and why; '' for older profiles, which always have all parameters. */
+export function choiceText({ choice }: CalibrationProfile, percent: (fraction: number) => string): string {
+  if (!choice) return '';
+  const { taken, factor, heldOut } = choice;
+  const error = (name: CalibrationChoice): string => (heldOut[name] ? percent(heldOut[name].medianError) : 'unknown');
+  const all = heldOut.parameters
+    ? `${error('parameters')} with all parameters`
+    : 'unknown with all parameters, for which there are too few designs';
+  const errors = `On designs left out of the fit (${heldOut.factor!.folds} folds), the median error is ${error('unchanged')} without a calibration, ${error('factor')} with one factor for all times, and ${all}.`;
+  switch (taken) {
+    case 'unchanged':
+      return `Nothing was calibrated, because the study predicts the measured times as well as it does with fitted parameters. ${errors}`;
+    case 'factor':
+      return `One factor for all times: ${Number(factor.toPrecision(3))}. The measured times do not support more parameters. ${errors}`;
+    case 'parameters':
+      return errors;
+  }
 }

@@ -97,3 +97,12 @@ export interface PipelineParameters {
   /** q: schedulers per multiprocessor; thread groups are issued in whole rounds of q. */
   readonly schedulers: number;
 }
+
+export interface MeasuredPipeline extends Omit<PipelineParameters, 'schedulers'> {
+  readonly schedulers?: number | undefined;
+  /**
+   * Factor on the predicted traffic. With it, the issue cycles are those of the instructions alone. Without it, they
+   * contain the traffic, which then depends on nothing else.
+   */
+  readonly transferScale?: number | undefined;
+}

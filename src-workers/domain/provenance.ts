@@ -1,7 +1,14 @@
 import { ASSUMED_LAWS, middleOfLaw } from './assumed-laws.ts';
 import { isEvenShare, needsLengths, runsOn } from './design.ts';
 import { isEstimate, type Device } from './device.ts';
-import { PHASES, type KernelProfile, type MemoryAccess, type Phase, type PhaseName } from './kernel.ts';
+import {
+  PHASES,
+  type KernelProfile,
+  type MeasuredPipeline,
+  type MemoryAccess,
+  type Phase,
+  type PhaseName,
+} from './kernel.ts';
 import { parseBalancing } from './balancing.ts';
 
 /**
@@ -306,16 +313,13 @@ export interface InputFact {
   readonly usual: readonly [number, number] | null;
 }
 
-interface MeasuredPipeline {
-  readonly latencyCycles: number;
-  readonly issueCycles: number;
-  readonly kneeSoftness: number;
+interface StatedPipeline extends MeasuredPipeline {
   readonly origin?: Origin | undefined;
   readonly fittedTo?: 'kernel' | undefined;
 }
 
 /** Returns whether a device's figures were fitted to the stand-in loop, whose times show nothing about this kernel. */
-export function isFittedToStandIn(measured: Pick<MeasuredPipeline, 'origin' | 'fittedTo'> | undefined): boolean {
+export function isFittedToStandIn(measured: Pick<StatedPipeline, 'origin' | 'fittedTo'> | undefined): boolean {
   return measured?.origin === 'calibrated' && measured.fittedTo !== 'kernel';
 }
 
@@ -345,7 +349,7 @@ export interface PredictionInputs {
         readonly allows: { readonly [Axis in keyof AxesOfInputs]?: AxesOfInputs[Axis] | undefined };
       }[]
     | undefined;
-  readonly pipeline: Readonly<Record<string, MeasuredPipeline>>;
+  readonly pipeline: Readonly<Record<string, StatedPipeline>>;
 }
 
 /** Lists the fields on which times depend: the study's, then each implementation's, in the order of `KERNEL_FIELDS`. */
@@ -400,7 +404,11 @@ function kernelFields(
   const ordered = kinds.some(needsLengths);
   if (device.kind === 'cpu')
     return ['bytesPerIteration', 'bytesPerUnit', ...(ordered ? (['lengthsKnownBeforeLaunch'] as const) : [])];
-  const measured = pipeline[device.id] !== undefined;
+  const own = pipeline[device.id];
+  const measured = own !== undefined;
+  // Only some calibrations leave the traffic, and the latency that depends on its accesses, to the model.
+  const traffic = own?.transferScale !== undefined;
+  const arrays = traffic && kernel.accesses !== undefined;
   const shared = axes.threadsPerUnit.some((threads) => threads > 1);
   const even = kinds.some(isEvenShare);
   const single = axes.loop.includes('flattened') || even || kinds.some(({ kind }) => kind === 'dynamic-fetch');
@@ -408,11 +416,11 @@ function kernelFields(
   const spills = axes.registerCap.some((cap) => cap !== null && cap < kernel.registersPerThread);
   const matters: Readonly<Record<KernelField, boolean>> = {
     registersPerThread: true,
-    instructionsPerIteration: !measured || spills,
+    instructionsPerIteration: !measured || spills || arrays,
     serialFraction: shared && split,
-    dependentLoadsPerIteration: !measured || spills,
-    bytesPerIteration: !kernel.accesses && (!measured || spills),
-    accesses: kernel.accesses !== undefined && (!measured || spills),
+    dependentLoadsPerIteration: !measured || spills || arrays,
+    bytesPerIteration: !kernel.accesses && (!measured || spills || traffic),
+    accesses: kernel.accesses !== undefined && (!measured || spills || traffic),
     sharing: shared,
     prologue: true,
     unit: true,
@@ -422,8 +430,8 @@ function kernelFields(
     refill: single && kernel.refill !== undefined,
     search: even,
     carry: even,
-    chainInstructions: kernel.chainInstructions !== undefined && !measured,
-    dependentExchanges: (kernel.dependentExchanges ?? 0) > 0 && !measured,
+    chainInstructions: kernel.chainInstructions !== undefined && (!measured || arrays),
+    dependentExchanges: (kernel.dependentExchanges ?? 0) > 0 && (!measured || arrays),
     cooperationCost: shared && split,
     flattenedCost: single,
     // Without a share, all instructions count as FP32.
@@ -618,7 +626,7 @@ export function inputFacts(inputs: PredictionInputs, device: Device, implementat
           makeFact(
             'pipeline',
             'Cycles of an iteration',
-            `τ ${measured.latencyCycles.toPrecision(4)}, c ${measured.issueCycles.toPrecision(4)}, p ${measured.kneeSoftness.toPrecision(3)}`,
+            `τ ${measured.latencyCycles.toPrecision(4)}, c ${measured.issueCycles.toPrecision(4)}, p ${measured.kneeSoftness.toPrecision(3)}${measured.transferScale === undefined ? '' : `, traffic × ${measured.transferScale.toPrecision(3)}`}`,
             'cycles',
             measured.origin ?? 'given',
             isFittedToStandIn(measured) ? STAND_IN_NOTE : '',

@@ -1,4 +1,4 @@
-import type { KernelProfile, PipelineParameters } from '../domain/kernel.ts';
+import type { KernelProfile, MeasuredPipeline } from '../domain/kernel.ts';
 import type { SpaceAxes, SpaceConstraint } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
 import type { CompactNumbers } from '../numeric/compact.ts';
@@ -25,9 +25,13 @@ export interface SweepPlan {
   readonly pipelineKernel?: KernelProfile;
   readonly constraints: readonly SpaceConstraint[];
   /** Measured pipeline parameters by device id. They replace the parameters derived from the device's data sheet. */
-  readonly pipeline: Readonly<
-    Record<string, Omit<PipelineParameters, 'schedulers'> & { readonly schedulers?: number | undefined }>
-  >;
+  readonly pipeline: Readonly<Record<string, MeasuredPipeline>>;
+}
+
+/** Whether the measured issue cycles of a device contain the traffic, so that the model of the traffic is not used. */
+export function containsTraffic({ pipeline }: Pick<SweepPlan, 'pipeline'>, deviceId: string): boolean {
+  const measured = pipeline[deviceId];
+  return measured !== undefined && measured.transferScale === undefined;
 }
 
 /** `null` if the units are independent draws. */

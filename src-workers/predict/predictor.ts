@@ -5,7 +5,7 @@ import { kernelPhase } from '../domain/provenance.ts';
 import { unwrap } from '../domain/result.ts';
 import { axisCounts, type Implementation, type SpaceAxes } from '../domain/space.ts';
 import type { LengthLaw } from '../domain/workload.ts';
-import { pipelineParameters } from '../models/pipeline/derive.ts';
+import { bandwidthCycles, pipelineParameters } from '../models/pipeline/derive.ts';
 import { compactNumbers, type CompactNumbers } from '../numeric/compact.ts';
 import { createOwnedCache, createSizedCache } from '../numeric/budget.ts';
 import { getOrMake, kept, keptWith } from '../numeric/kept.ts';
@@ -171,18 +171,24 @@ export function preparePipeline(
   cap: number | null,
   bytesPerIteration: number,
 ): PipelineParameters {
+  const measured = plan.pipeline[device.id];
+  const { transferScale } = measured ?? {};
+  const bytes = transferScale === undefined ? bytesPerIteration : 0;
   const derived = pipelineParameters(device, plan.kernel, {
     spilledRegisters: cap === null ? 0 : Math.max(0, plan.kernel.registersPerThread - cap),
-    bytesPerIteration,
+    bytesPerIteration: bytes,
   });
-  const measured = plan.pipeline[device.id];
   if (!measured) return derived;
   // A register cap or a change of the threads per unit scales measured parameters by the same factor as derived ones.
   const measuredKernel = plan.pipelineKernel ?? plan.kernel;
-  const uncapped = pipelineParameters(device, measuredKernel, { spilledRegisters: 0, bytesPerIteration });
+  const uncapped = pipelineParameters(device, measuredKernel, { spilledRegisters: 0, bytesPerIteration: bytes });
+  const issueCycles = measured.issueCycles * (derived.issueCycles / uncapped.issueCycles);
   return {
     latencyCycles: measured.latencyCycles * (derived.latencyCycles / uncapped.latencyCycles),
-    issueCycles: measured.issueCycles * (derived.issueCycles / uncapped.issueCycles),
+    issueCycles:
+      transferScale === undefined
+        ? issueCycles
+        : Math.max(issueCycles, transferScale * bandwidthCycles(device, bytesPerIteration)),
     kneeSoftness: measured.kneeSoftness,
     schedulers: measured.schedulers ?? derived.schedulers,
   };

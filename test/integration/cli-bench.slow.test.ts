@@ -68,7 +68,7 @@ it("measures, compares and calibrates, and keeps a stand-in's parameters out of 
     /Saved as calibration 1, "fake"/,
   ])
     expect(calibrated).toMatch(words);
-  expect(calibrated).toContain('On designs held out of the fit (5 folds)');
+  expect(calibrated).toContain('On designs held out of the fit (6 folds)');
   const compared = await bench('2', '--compare', '--profile', '1', '--json');
   expect(documentOf(compared)).toMatchObject({ basis: { profileId: 1, name: 'fake' }, designs: { length: 12 } });
   const before = readFileSync(study, 'utf8');

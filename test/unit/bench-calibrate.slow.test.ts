@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { parseStudy } from '../../src-main/contract/parse.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
+import { studyWithProfile } from '../../src-main/services/measuring/calibrations.ts';
 import {
   calibratedPlan,
   calibrateFromDesigns,
@@ -18,7 +20,7 @@ import { explainDesign } from '../../src-workers/predict/explain.ts';
 import { createPredictor } from '../../src-workers/predict/predictor.ts';
 import { simulateDesign } from '../../src-workers/simulate/simulate-design.ts';
 import { oneDesign, planOf } from './sweep-plans.ts';
-import { cpu, gpu } from '../catalogue.ts';
+import { cpu, exampleStudy, gpu } from '../catalogue.ts';
 
 const A100 = 'nvidia-a100-sxm4-40gb';
 const KERNEL: StudyFile['kernel'] = {
@@ -42,6 +44,10 @@ const TRUTH: CalibratedParameters = {
   divergentBranchCycles: null,
   launchOverheadMs: 0.015,
 };
+/** The traffic of this kernel depends on the threads per unit. */
+const { kernel: MOVING } = exampleStudy('spmv-implementations');
+const OWN = { setupIterationsPerUnit: 18 / 8, launchOverheadMs: null };
+const MOVING_TRUTH = { ...TRUTH, ...OWN, latencyCycles: 3000, issueCycles: 16, transferScale: 1.4 };
 const options = (): CalibrationOptions => ({
   deviceName: 'A100, the one in the cellar',
   fingerprint: 'a100 driver 1',
@@ -51,15 +57,15 @@ const options = (): CalibrationOptions => ({
   folds: 2,
 });
 
-/** Computes kernel times of random valid designs with the true parameters. Each time has a small error. */
+/** Computes kernel times of random valid designs with the true parameters, or the data sheet's, and a small error. */
 function measure(
   plan: SweepPlan,
-  truth: CalibratedParameters,
+  truth: CalibratedParameters | null,
   count: number,
   noise: number,
   by: 'predictor' | 'simulator',
 ): MeasuredDesign[] {
-  const device = createPredictor(calibratedPlan(plan, A100, truth));
+  const device = createPredictor(truth ? calibratedPlan(plan, A100, truth) : plan);
   const uniform = mersenneTwister(5);
   const size = spaceSize(plan.axes);
   const measured: MeasuredDesign[] = [];
@@ -71,7 +77,7 @@ function measure(
       by === 'predictor'
         ? breakdown.timeMs
         : unwrap(simulateDesign(device, designIndex, { seed: 1, halfWidth: 0.02, maxReplications: 5 })).medianMs;
-    const kernelMs = wholeMs - breakdown.parts.balancing + (truth.launchOverheadMs ?? 0);
+    const kernelMs = wholeMs - breakdown.parts.balancing + (truth?.launchOverheadMs ?? 0);
     measured.push({ designIndex, timeMs: kernelMs * Math.exp(noise * standardNormal(uniform)), halfWidthMs: null });
   }
   return measured;
@@ -90,16 +96,16 @@ function fitted(of: SweepPlan, measured: readonly MeasuredDesign[]) {
 }
 
 let plan: SweepPlan;
+let moving: StudyFile;
+let movingPlan: SweepPlan;
 beforeAll(async () => {
-  const axes: StudyFile['axes'] = {
-    threadsPerUnit: [1, 4, 16],
-    loop: ['nested', 'flattened'],
-    balancing: ['none', 'window-sort(4096)'],
-    blockThreads: [32, 128, 512, 1024],
-    unitsPerThread: [1, 2, 8],
-  };
+  const axes: StudyFile['axes'] = { blockThreads: [32, 128, 512, 1024], unitsPerThread: [1, 2, 8] };
+  const loops: Partial<StudyFile['axes']> = { loop: ['nested', 'flattened'], balancing: ['none', 'window-sort(4096)'] };
   const workload = { lengths: 'geometric(0.05)', units: 1 << 15 };
-  plan = await planOf(oneDesign({ workload, kernel: KERNEL, axes }));
+  plan = await planOf(oneDesign({ workload, kernel: KERNEL, axes: { threadsPerUnit: [1, 4, 16], ...loops, ...axes } }));
+  const long = { lengths: 'geometric(0.02)', units: 200_000 };
+  moving = oneDesign({ workload: long, kernel: MOVING, axes: { ...axes, threadsPerUnit: [1, 4, 16, 32] } });
+  movingPlan = await planOf(moving);
 });
 
 describe('calibration from measured designs', () => {
@@ -109,7 +115,7 @@ describe('calibration from measured designs', () => {
     const { uniform: _uniform, folds: _folds, ...given } = options();
     expect(about).toMatchObject({ version: 1, deviceId: A100, ...given });
     for (const name of CALIBRATION_PARAMETERS) {
-      if (['schedulers', 'divergentBranchCycles', 'launchOverheadMs'].includes(name)) continue;
+      if (['transferScale', 'schedulers', 'divergentBranchCycles', 'launchOverheadMs'].includes(name)) continue;
       const { standardError, held } = identified[name];
       expect([name, held]).toEqual([name, false]);
       // Standard errors are asymptotic, and 40 designs are few, so the limit is four standard errors.
@@ -123,6 +129,32 @@ describe('calibration from measured designs', () => {
     expect(heldOut!.spearman).toBeGreaterThan(0.98);
     expect(heldOut!.folds).toBe(2);
     expect(before.medianError).toBeGreaterThan(0.3);
+  });
+
+  it('finds the factor on the traffic of a kernel that moves data, at several threads per unit', () => {
+    const measured = measure(movingPlan, MOVING_TRUTH, 30, 0.02, 'predictor');
+    const { parameters, identified, heldOut, choice } = fitted(movingPlan, measured);
+    expect(choice!.taken).toBe('parameters');
+    for (const name of ['transferScale', 'latencyCycles', 'issueCycles'] as const)
+      expect(Math.abs(parameters[name]! - MOVING_TRUTH[name]), name).toBeLessThan(4 * identified[name].standardError!);
+    expect(heldOut!.medianError).toBeLessThan(0.025);
+  });
+
+  it.each([
+    ['factor', 1.15],
+    ['unchanged', 1],
+  ])('takes no more parameters than the times support: %s', (taken, factor) => {
+    const uniform = mersenneTwister(3);
+    const measured = measure(movingPlan, null, 30, 0, 'predictor').map(({ timeMs, ...design }) => ({
+      ...design,
+      timeMs: timeMs * factor * (0.9 + 0.2 * uniform()),
+    }));
+    const profile = { ...fitted(movingPlan, measured), backend: 'program' } as const;
+    expect(profile.choice!.taken).toBe(taken);
+    expect(profile.heldOut!.medianError).toBeLessThan(0.07);
+    const used = studyWithProfile(unwrap(parseStudy(JSON.stringify(moving))), A100, profile);
+    if (taken === 'unchanged') expect(used).toFail('conflict', /the calibration changes nothing/);
+    else expect(unwrap(used).pipeline[A100].transferScale).toBe(profile.choice!.factor);
   });
 
   it('predicts held-out designs of the event simulator, which is a different model', async () => {
@@ -176,11 +208,9 @@ describe('calibration from measured designs', () => {
       explained: 0.99,
     };
     const calibrated = calibrateFromDesigns(plan, 0, measured, { ...options(), divergence });
-    const { parameters, identified, heldOut } = unwrap(calibrated);
+    const { parameters, identified } = unwrap(calibrated);
     expect(parameters.divergentBranchCycles).toBe(41);
     expect(identified.divergentBranchCycles).toEqual({ standardError: 0.5, held: false });
-    // Six designs are too few for seven parameters.
-    expect(heldOut).toBeNull();
   });
 
   it('refuses times that do not depend on the designs', () => {
@@ -197,9 +227,11 @@ describe('calibration from measured designs', () => {
       calibrateFromDesigns(of, deviceAt, measured, options());
     expect(calibrate(many, plan, 3)).toFail('bad-input', 'The plan has no device 3, only 1 device.');
     expect(calibrate([{ ...first, designIndex: 1e6 }])).toFail('bad-input', /no design 1000000 in the plan/);
-    const few =
-      /^The fit needs at least 7 measured designs \(parameters: 5, measured designs: 5\)\. Measure more designs, /;
-    expect(calibrate(many.slice(0, 5))).toFail('bad-input', few);
+    const few = /^A calibration needs at least 4 measured designs, not 3\. Measure more designs, /;
+    expect(calibrate(many.slice(0, 3))).toFail('bad-input', few);
+    // One factor does not explain these times, and a fit of seven parameters to nine designs cannot be judged.
+    const unjudged = /Measure at least 10 designs, which a fit of all parameters needs\.$/;
+    expect(calibrate(measure(plan, TRUTH, 9, 0.02, 'predictor'))).toFail('conflict', unjudged);
     const none = /^Measured design 11: predicted .* ms, measured 0 ms\. Both times must be positive\.$/;
     expect(calibrate([...many.slice(1), { ...first, timeMs: 0 }])).toFail('bad-input', none);
     const devices = [gpu(A100), gpu('nvidia-v100-sxm2-16gb'), cpu('amd-epyc-7302p')];

@@ -477,8 +477,20 @@ describe('calibration', () => {
     expect(verdict(profileOf())).toMatch(words);
     const few = /because there are too few to leave any out.*In a study.* error of the measured designs is 1\.1/;
     expect(verdict(profileOf({ heldOut: null, fitInStudy: profileOf().fit }))).toMatch(few);
-    const worse = profileOf({ heldOut: { folds: 5, medianError: 0.06, p95Error: 0.2, spearman: 0.9 } });
+    const heldOut = { folds: 5, medianError: 0.06, p95Error: 0.2, spearman: 0.9 };
+    const worse = profileOf({ heldOut });
     expect(verdict(worse)).toMatch(/^No gain .*6\.0.*5\.2/);
+    const taken = {
+      unchanged: /^Nothing was calibrated/,
+      factor: /^One factor for all times: 1\.15\./,
+      parameters: /^On/,
+    };
+    for (const [name, words] of Object.entries(taken)) {
+      const errors = { unchanged: heldOut, factor: { ...heldOut, medianError: 0.01 }, parameters: null };
+      const text = verdict(profileOf({ choice: { taken: name as never, factor: 1.15, heldOut: errors } }));
+      expect(text).toMatch(words);
+      expect(text).toMatch(/6\.0.* without a calibration, 1\.0.* with one factor for all times, and unknown/);
+    }
     expect(figureRows(profileOf({ heldOut: null })).map(({ heldOut }) => heldOut)).toEqual(['–', '–', '–']);
   });
 

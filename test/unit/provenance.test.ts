@@ -78,13 +78,18 @@ describe('facts of a prediction', () => {
   });
 
   it('leave out inputs that a measured pipeline replaces', () => {
-    const study = example('acts');
+    const { axes, ...other } = example('acts');
+    const study = { ...other, axes: { ...axes, registerCap: [null] } };
     const device = gpu('nvidia-a100-sxm4-40gb');
     const measured = { latencyCycles: 2000, issueCycles: 280, kneeSoftness: 6, origin: 'calibrated' } as const;
     const facts = provenance.inputFacts({ ...study, pipeline: { [device.id]: measured } }, device);
     const fields = ['pipeline', 'device.memoryLatencyCycles', 'kernel.kneeSoftness'];
     const origins = fields.map((name) => facts.find(({ field }) => field === name)?.origin);
     expect(origins).toEqual(['calibrated', undefined, undefined]);
+    const apart = { [device.id]: { ...measured, transferScale: 1.2 } };
+    const traffic = provenance.inputFacts({ ...study, pipeline: apart }, device);
+    const moved = [facts, traffic].map((all) => all.some(({ field }) => field === 'kernel.bytesPerIteration'));
+    expect(moved).toEqual([false, true]);
   });
 
   it('are only those of the memory traffic for a CPU', () => {

@@ -1,6 +1,11 @@
 import type { Command } from 'commander';
 import { isStandIn } from '../../../src-workers/domain/benchmark.ts';
-import { calibratedValues, type CalibrationProfile } from '../../../src-workers/domain/calibration.ts';
+import {
+  calibratedValues,
+  choiceText,
+  isUnchanged,
+  type CalibrationProfile,
+} from '../../../src-workers/domain/calibration.ts';
 import { ok, type Result, unwrap, badInput } from '../../../src-workers/domain/result.ts';
 import type { SavedProfile } from '../../contract/measuring.ts';
 import type { Study } from '../../contract/study.ts';
@@ -26,7 +31,8 @@ export function addCalibrate(program: Command, { terminal, withRuns }: CommandLi
       'after',
       `
 With --json: {id, name, study, profile: {deviceId, deviceName, fingerprint, backend, parameters, identified, fit, fitInStudy, heldOut,
-  before, sourceRunIds}}; id and name are null if nothing was saved. fitInStudy leaves out the launch overhead, as the predictions of a
+  before, choice, sourceRunIds}}; id and name are null if nothing was saved. choice.taken is what was fitted: "parameters", or "factor" (one
+  for all times) or "unchanged" (nothing, and nothing is written into a study) if designs left out of the fit are predicted as well. fitInStudy leaves out the launch overhead, as the predictions of a
   study do, and is absent if none was found. With --undo: {study, deviceId}.`,
     )
     .action((run: string, options: CalibrateOptions) =>
@@ -57,10 +63,12 @@ async function calibrateCommand(
   const { name } = options;
   const saved = name === undefined ? null : await show(call(engine, 'calibration.save', { id, name }));
   const profile = saved?.profile ?? (await show(call(engine, 'calibration.fit', { id })));
-  if (options.into !== undefined) unwrap(await writeIntoStudy(options.into, profile));
+  const { into = null } = options;
+  const isWritten = into !== null && (!isUnchanged(profile) || isStandIn(profile.backend));
+  if (isWritten) unwrap(await writeIntoStudy(into, profile));
   if (options.json)
-    terminal.json({ id: saved?.id ?? null, name: saved?.name ?? null, study: options.into ?? null, profile });
-  else printProfile(terminal, profile, saved, options.into ?? null);
+    terminal.json({ id: saved?.id ?? null, name: saved?.name ?? null, study: isWritten ? into : null, profile });
+  else printProfile(terminal, profile, saved, into);
 }
 
 function writeIntoStudy(file: string, profile: CalibrationProfile): Promise<Result<null>> {
@@ -99,10 +107,13 @@ function printProfile(
   saved: SavedProfile | null,
   into: string | null,
 ): void {
-  const { parameters, identified, fit, fitInStudy, heldOut, before } = profile;
+  const { parameters, identified, fit, fitInStudy, heldOut, before, choice } = profile;
+  const done = isUnchanged(profile) ? 'compared with' : 'fitted to';
   terminal.say(
-    `The parameters of ${profile.deviceId} were fitted to ${fit.designs} designs, measured on ${profile.deviceName}.`,
+    `The parameters of ${profile.deviceId} were ${done} ${fit.designs} designs, measured on ${profile.deviceName}.`,
   );
+  const chosen = choiceText(profile, percent);
+  if (chosen !== '') terminal.say(chosen);
   if (isStandIn(profile.backend))
     terminal.say(
       'The parameters were fitted to a stand-in loop. Only schedulers, divergentBranchCycles and launchOverheadMs describe the device; the other parameters describe the loop.',
@@ -115,7 +126,11 @@ function printProfile(
         name,
         value === null ? '–' : String(Number(value.toPrecision(4))),
         standardError === null ? '–' : String(Number(standardError.toPrecision(2))),
-        held ? 'kept, because the designs do not determine it' : '',
+        held
+          ? choice && choice.taken !== 'parameters'
+            ? 'kept'
+            : 'kept, because the designs do not determine it'
+          : '',
       ];
     }),
   );
@@ -130,7 +145,8 @@ function printProfile(
   if (fitInStudy)
     terminal.say(`Without the launch overhead, which the predictions of a study leave out: ${error(fitInStudy)}.`);
   if (saved) terminal.say(`Saved as calibration ${saved.id}, "${saved.name}".`);
-  if (into !== null) {
+  if (into !== null && isUnchanged(profile)) terminal.say(`Did not change ${into}.`);
+  else if (into !== null) {
     const found = Object.keys(calibratedValues(profile));
     const shared =
       found.length === 0 ? '' : `, and ${found.join(', ')} of its kernel, which apply to all devices of the study`;

@@ -274,13 +274,13 @@ async function timeInterval(
   const held = expectedTimes(device, kind);
   const labels = paths.map((path) => unknownInput(study, own, unknown, path).input.label);
   const ranges = labels.length === 0 ? '' : `, with usual values for unstated inputs: ${labels.join(', ')}`;
-  const measured = plan.pipeline[device.id] !== undefined;
+  const measured = plan.pipeline[device.id];
   const estimates = facts.flatMap(({ field, origin, label }) =>
     origin === 'assumed' && field.startsWith('device.') ? [label] : [],
   );
   const taken = estimates.length === 0 ? '' : `, including its estimated values (${estimates.join(', ')})`;
   const stands = measured
-    ? 'The study states how many cycles an iteration takes on this device, so the cycles do not come from the data sheet.'
+    ? `The study states how many cycles an iteration takes on this device${measured.transferScale === undefined ? '' : ', and a factor on its memory traffic'}, so the cycles do not come from the data sheet.`
     : `The time is computed from the properties of ${device.name}${taken}, without a measured run.`;
   return {
     ...range,

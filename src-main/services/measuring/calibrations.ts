@@ -11,6 +11,8 @@ import {
 import { standInPlan } from '../../../src-workers/bench/stand-in.ts';
 import {
   calibratedKernel,
+  calibratedPipeline,
+  isUnchanged,
   KERNEL_PARAMETERS,
   type CalibrationProfile,
 } from '../../../src-workers/domain/calibration.ts';
@@ -230,7 +232,11 @@ export function studyWithProfile(study: Study, deviceId: string, profile: Calibr
     return conflict(`The calibration is for ${profile.deviceId}. Specify a calibration for ${deviceId}.`);
   if (study.implementations)
     return unsupported('A calibration is for one kernel. Use it in a study without implementations.');
-  const { latencyCycles, issueCycles, kneeSoftness, schedulers } = profile.parameters;
+  if (isUnchanged(profile))
+    return conflict(
+      'The study that this calibration was fitted to predicts its measured designs as well as any fitted parameters, so the calibration changes nothing.',
+    );
+  const pipeline = calibratedPipeline(profile.parameters);
   return validate(
     studySchema,
     {
@@ -239,10 +245,8 @@ export function studyWithProfile(study: Study, deviceId: string, profile: Calibr
       pipeline: {
         ...study.pipeline,
         [deviceId]: {
-          latencyCycles,
-          issueCycles,
-          kneeSoftness: Math.min(kneeSoftness, MAX_KNEE_SOFTNESS),
-          schedulers,
+          ...pipeline,
+          kneeSoftness: Math.min(pipeline.kneeSoftness, MAX_KNEE_SOFTNESS),
           origin: 'calibrated',
           fittedTo: 'kernel',
         },

@@ -9,7 +9,7 @@ import { selectKernel } from '../../../src-workers/domain/provenance.ts';
 import { sentenceCase, type Term, type TermKey } from '../../../src-workers/domain/terms.ts';
 import { CPU_METRICS } from '../../../src-workers/models/contention/cpu-metrics.ts';
 import { DEVICE_METRICS, type DeviceMetric } from '../../../src-workers/models/occupancy/device-metrics.ts';
-import { pipelineParameters } from '../../../src-workers/models/pipeline/derive.ts';
+import { issueWithTraffic, pipelineParameters } from '../../../src-workers/models/pipeline/derive.ts';
 import { limitWords } from '../../format/limits.ts';
 import { change, count, fixed, plain, timeRange, timeText } from '../../format/numbers.ts';
 
@@ -50,8 +50,8 @@ export function kneeThreadGroups(
   const kernel = selectKernel(study, design);
   const spilledRegisters = registerCap === null ? 0 : Math.max(0, kernel.registersPerThread - registerCap);
   const measured = study.pipeline[device.id];
-  const { latencyCycles, issueCycles } = measured ?? pipelineParameters(device, kernel, { spilledRegisters });
-  return Math.ceil(latencyCycles / issueCycles);
+  const pipeline = measured ?? pipelineParameters(device, kernel, { spilledRegisters });
+  return Math.ceil(pipeline.latencyCycles / issueWithTraffic(device, kernel, pipeline));
 }
 
 type Best = NonNullable<DeviceBest['best']>;

@@ -1,6 +1,7 @@
 import type { SavedProfile } from '../../../src-main/contract/measuring.ts';
 import {
   CALIBRATION_PARAMETERS,
+  choiceText,
   type CalibrationFigures,
   type CalibrationParameter,
   type CalibrationProfile,
@@ -13,6 +14,7 @@ export const PARAMETER_WORDS: Readonly<
 > = {
   latencyCycles: { label: 'Latency floor', symbol: 'τ', unit: 'cycles' },
   issueCycles: { label: 'Issue cost', symbol: 'c', unit: 'cycles' },
+  transferScale: { label: 'Memory traffic', symbol: '', unit: '× predicted' },
   kneeSoftness: { label: 'Knee softness', symbol: 'p', unit: '' },
   schedulers: { label: 'Schedulers', symbol: 'q', unit: '' },
   serialFraction: { label: 'Serial fraction', symbol: 'σ', unit: '' },
@@ -23,8 +25,10 @@ export const PARAMETER_WORDS: Readonly<
 };
 
 export function parameterRows(profile: CalibrationProfile) {
-  return CALIBRATION_PARAMETERS.map((parameter) => {
+  return CALIBRATION_PARAMETERS.flatMap((parameter) => {
     const value = profile.parameters[parameter];
+    // Kernels without traffic, and older profiles, have no such parameter.
+    if (value === undefined) return [];
     const { standardError, held } = profile.identified[parameter];
     return {
       parameter,
@@ -52,7 +56,7 @@ export function figureRows({ before, fit, heldOut }: CalibrationProfile) {
 }
 
 export function verdict(profile: CalibrationProfile): string {
-  const { before, fit, fitInStudy, heldOut } = profile;
+  const { before, fit, fitInStudy, heldOut, choice } = profile;
   const held = parameterRows(profile).filter(({ state }) => state === 'held');
   const names = held.map(({ label }) => label.toLowerCase());
   const kept =
@@ -62,6 +66,7 @@ export function verdict(profile: CalibrationProfile): string {
   const inStudy = fitInStudy
     ? ` In a study, which leaves out the launch overhead, the median error of the measured designs is ${percent(fitInStudy.medianError)}.`
     : '';
+  if (choice) return `${choiceText(profile, percent)}${inStudy}${choice.taken === 'parameters' ? kept : ''}`;
   if (heldOut === null)
     return `Fitted on all ${count(fit.designs)} designs, because there are too few to leave any out. The error on other designs is unknown.${inStudy}${kept}`;
   if (heldOut.medianError >= before.medianError)

@@ -112,12 +112,13 @@ export function fitParameters(problem: FitProblem, included?: readonly boolean[]
   });
 }
 
-/** Predicts each design's time, ms, by a fit to all random folds except its own; 2 ≤ `folds` ≤ number of designs. */
-export function heldOutPredictions(problem: FitProblem, folds: number, uniform: UniformSource): Result<Float64Array> {
-  const n = problem.measuredMs.length;
-  const fold = dealFolds(n, folds, uniform);
-  const predictedMs = new Float64Array(n);
-  for (let f = 0; f < folds; f += 1) {
+/**
+ * Predicts each design's time, ms, by a fit to all folds except its own.
+ * @param fold the fold of each design (`dealFolds`)
+ */
+export function heldOutPredictions(problem: FitProblem, fold: Uint32Array): Result<Float64Array> {
+  const predictedMs = new Float64Array(fold.length);
+  for (const f of new Set(fold)) {
     const fitted = fitParameters(
       problem,
       Array.from(fold, (own) => own !== f),
@@ -130,6 +131,7 @@ export function heldOutPredictions(problem: FitProblem, folds: number, uniform: 
   return ok(predictedMs);
 }
 
+/** Returns the fold of each design, at random; 2 ≤ `folds` ≤ `count`. */
 export function dealFolds(count: number, folds: number, uniform: UniformSource): Uint32Array {
   const fold = Uint32Array.from({ length: count }, (_, i) => i % folds);
   shuffle(fold, uniform);

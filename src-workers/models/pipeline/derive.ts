@@ -1,5 +1,5 @@
 import type { GpuDevice } from '../../domain/device.ts';
-import type { KernelProfile, Phase, PipelineParameters } from '../../domain/kernel.ts';
+import type { KernelProfile, MeasuredPipeline, Phase, PipelineParameters } from '../../domain/kernel.ts';
 import { bytesOfIteration } from '../memory/accesses.ts';
 import { mixedLanes } from './instruction-classes.ts';
 
@@ -37,7 +37,6 @@ export function pipelineParameters(
   const instructions = kernel.instructionsPerIteration + spills;
   const issueCycles = (instructions * width) / mixedLanes(device, kernel);
   const bytes = options.bytesPerIteration ?? bytesOfIteration(device, kernel);
-  const bandwidthCycles = (bytes * width) / bytesPerMultiprocessorCycle(device);
   return {
     latencyCycles: chainCycles(
       device,
@@ -45,7 +44,7 @@ export function pipelineParameters(
       kernel.dependentExchanges ?? 0,
       kernel.dependentLoadsPerIteration,
     ),
-    issueCycles: Math.max(issueCycles, bandwidthCycles),
+    issueCycles: Math.max(issueCycles, bandwidthCycles(device, bytes)),
     kneeSoftness: kernel.kneeSoftness,
     schedulers: device.schedulersPerMultiprocessor,
   };
@@ -74,6 +73,20 @@ export function phaseDemand(device: GpuDevice, phase: Phase | undefined): Demand
     issueCycles:
       (instructions * device.threadGroupWidth) / mixedLanes(device, { integerShare, fp64Share, specialShare }),
   };
+}
+
+/** Cycles in which the share of one multiprocessor of the peak bandwidth moves the bytes of a thread group. */
+export function bandwidthCycles(device: GpuDevice, bytesOfLane: number): number {
+  return (bytesOfLane * device.threadGroupWidth) / bytesPerMultiprocessorCycle(device);
+}
+
+/** Issue cycles with the traffic of one thread per unit, as in derived parameters, whether or not measured ones have it. */
+export function issueWithTraffic(
+  device: GpuDevice,
+  kernel: KernelProfile,
+  { issueCycles, transferScale = 0 }: Pick<MeasuredPipeline, 'issueCycles' | 'transferScale'>,
+): number {
+  return Math.max(issueCycles, transferScale * bandwidthCycles(device, bytesOfIteration(device, kernel)));
 }
 
 export function bytesPerMultiprocessorCycle(device: GpuDevice): number {

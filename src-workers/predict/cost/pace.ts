@@ -9,6 +9,7 @@ import {
 import { getOrMake } from '../../numeric/kept.ts';
 import { greatestCommonDivisor } from '../../numeric/lattice.ts';
 import type { GpuCandidate } from '../design/candidate.ts';
+import { containsTraffic } from '../plan.ts';
 import { preparePipeline } from '../predictor.ts';
 import type { Pace, RoundCost, RoundPart } from '../tables.ts';
 import { ONE_SCHEDULER, smoothRounds, type Schedulers } from '../time/cycles.ts';
@@ -54,9 +55,11 @@ export function getPace(candidate: GpuCandidate): Pace {
   let key = (place * axes.loop.length + loopAt) * axes.balancing.length + balancingAt;
   key = key * (axes.blockThreads.length + 1) + (isSizeSeen ? blockAt + 1 : 0);
   key = (key * (MOST_ROUNDS * ROUND_STEPS + 1) + Math.round(rounds * ROUND_STEPS)) * 2 + Number(isFamily);
-  // The number of threads matters only to caches of listed accesses. A pipeline is measured with all resident threads.
-  const isMeasured = plan.pipeline[device.id] !== undefined;
-  key = key * 4096 + (!plan.kernel.accesses ? 0 : isMeasured ? shape.accessing.residentThreads : threads);
+  // The number of threads matters only to caches of listed accesses. Issue cycles that contain the traffic were measured
+  // with all resident threads.
+  key =
+    key * 4096 +
+    (!plan.kernel.accesses ? 0 : containsTraffic(plan, device.id) ? shape.accessing.residentThreads : threads);
   return (candidate.pace = paces.known(key * 256 + activeGroups, () => {
     const cost = paces.rounds(key, () => makeRoundCost(candidate, rounds, threads, isFamily));
     return makePace(candidate, cost, rounds, activeGroups, isFamily);

@@ -14,7 +14,7 @@ import { bytesPerMultiprocessorCycle, pipelineParameters, type Demand } from '..
 import { cyclesWithTraffic } from '../../models/pipeline/soft-saturation.ts';
 import { countSearchSteps } from '../dealing/even-share.ts';
 import type { GpuCandidate } from '../design/candidate.ts';
-import type { SweepPlan } from '../plan.ts';
+import { containsTraffic, type SweepPlan } from '../plan.ts';
 import { preparePipeline } from '../predictor.ts';
 import type { RoundCost } from '../tables.ts';
 import { tabulateRounds, type CycleTable } from '../time/cycles.ts';
@@ -33,20 +33,21 @@ export function makeRoundCost(candidate: GpuCandidate, rounds: number, threads: 
   const { predictor, device, balancing, shape, threadsPerUnit: u, unitsPerGroup: n } = candidate;
   const { plan, elements } = predictor;
   const { kernel } = plan;
-  const isMeasured = plan.pipeline[device.id] !== undefined;
+  const hasTraffic = containsTraffic(plan, device.id);
   const isSingle = isOneLoop(candidate);
   const mean = getMeanRound(candidate, rounds);
   // For a family with a single loop, the cost is a lower bound, as if no lane waited and all started together.
   const isBound = isFamily && isSingle;
   const { iterations, starts } = isBound ? { iterations: predictor.meanLength, starts: 1 } : mean;
   const loss = isBound ? Infinity : iterations / predictor.meanLength;
-  // Measured issue cycles contain the traffic and scale with bytes. Without them, `transferCycles` has the traffic.
+  // Issue cycles that contain the traffic scale with bytes. Other issue cycles leave the traffic to `transferCycles`.
   const cap = plan.axes.registerCap[candidate.capAt];
-  const plain = preparePipeline(plan, device, cap, isMeasured ? shape.bytesPerIteration : 0);
+  const plain = preparePipeline(plan, device, cap, hasTraffic ? shape.bytesPerIteration : 0);
   const { step, bytes, aloneCycles } = computeStep(candidate, plain, threads, loss);
   const { start, thread } = computePhases(candidate, rounds, isFamily ? n : starts);
   const perCycle = computeBytesPerCycle(candidate, isFamily);
-  const transferOf = (bytes: number): number => (isMeasured ? 0 : bytes / perCycle);
+  const { transferScale = 1 } = plan.pipeline[device.id] ?? {};
+  const transferOf = (bytes: number): number => (hasTraffic ? 0 : (transferScale * bytes) / perCycle);
   const moved = isPadded(balancing) ? iterations * u : isEvenShare(balancing) ? iterations : elements;
   const stepTransfer = transferOf(n * moved * bytes);
   const ofUnit = isSingle ? (kernel.refill ?? kernel.unit) : kernel.unit;
@@ -98,8 +99,9 @@ export function computeStepCost(candidate: GpuCandidate): number {
  */
 function computeStep(candidate: GpuCandidate, plain: PipelineParameters, threads: number, loss: number) {
   const { predictor, device, balancing, shape, unitsPerGroup: n } = candidate;
-  const { kernel, pipeline } = predictor.plan;
-  const isMeasured = pipeline[device.id] !== undefined;
+  const { plan } = predictor;
+  const { kernel } = plan;
+  const hasTraffic = containsTraffic(plan, device.id);
   const active = countActiveLanes(predictor, balancing, n, loss);
   // Most reads happen after some lanes have ended, so the caches hold only the data of the active lanes.
   const taking: AccessingThreads = {
@@ -108,9 +110,12 @@ function computeStep(candidate: GpuCandidate, plain: PipelineParameters, threads
     unitElements: isEvenShare(balancing) ? candidate.itemsPerSlot : shape.accessing.unitElements,
   };
   const cost = computeStepCost(candidate);
+  const { pipeline, pipelineKernel = kernel } = plan;
+  const off = compareToDerived({ pipeline, kernel: pipelineKernel }, device).latencyCycles;
   const latencyOf = (by: AccessingThreads, anyUnit: (probability: number) => number): number => {
+    if (hasTraffic) return plain.latencyCycles * cost;
     const all = kernel.dependentLoadsPerIteration * device.memoryLatencyCycles;
-    return (plain.latencyCycles + (isMeasured ? 0 : loadLatencyCycles(device, kernel, by, anyUnit) - all)) * cost;
+    return (plain.latencyCycles + off * (loadLatencyCycles(device, kernel, by, anyUnit) - all)) * cost;
   };
   return {
     step: {
@@ -144,10 +149,11 @@ function computePhases(candidate: GpuCandidate, rounds: number, starts: number) 
  * Divides the measured demand of an iteration by the derived one. A measured pipeline describes only the iterations.
  * The other phases are derived, and corrected by this ratio.
  */
-function compareToDerived({ kernel, pipeline }: SweepPlan, device: GpuDevice): Demand {
+function compareToDerived({ kernel, pipeline }: Pick<SweepPlan, 'kernel' | 'pipeline'>, device: GpuDevice): Demand {
   const measured = pipeline[device.id];
   if (!measured) return SAME;
-  const derived = pipelineParameters(device, kernel, { spilledRegisters: 0 });
+  const isApart = measured.transferScale !== undefined;
+  const derived = pipelineParameters(device, kernel, { spilledRegisters: 0, ...(isApart && { bytesPerIteration: 0 }) });
   return {
     latencyCycles: measured.latencyCycles / derived.latencyCycles,
     issueCycles: measured.issueCycles / derived.issueCycles,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { calibrateBandwidth } from '../../../src-workers/models/calibration/bandwidth.ts';
+import { chooseSimplest } from '../../../src-workers/models/calibration/choice.ts';
 import { fitDivergence, type DivergentRun } from '../../../src-workers/models/calibration/divergence.ts';
 import * as fits from '../../../src-workers/models/calibration/fit.ts';
 import { runLoops } from '../../../src-workers/models/divergence/figures.ts';
@@ -144,6 +145,9 @@ it('held-out error deals nearly equal folds', () => {
   expect(Array.from(fold).join('')).not.toBe(Array.from(fold).sort().join(''));
 });
 
+const leaveOut = (problem: FitProblem, uniform: () => number): Float64Array =>
+  unwrap(heldOutPredictions(problem, dealFolds(problem.measuredMs.length, 5, uniform)));
+
 it('held-out error is larger than the error of the fit if parameters follow noise', () => {
   const uniform = mersenneTwister(31);
   let [fitted, heldOut] = [0, 0];
@@ -151,16 +155,30 @@ it('held-out error is larger than the error of the fit if parameters follow nois
     const problem = lines(10, (x, z) => 3 + 0.2 * x + 0.5 * z);
     addNoise(problem, 0.1, uniform);
     fitted += calibrationFigures(unwrap(fitParameters(problem)).predictedMs, problem.measuredMs).medianError;
-    heldOut += calibrationFigures(unwrap(heldOutPredictions(problem, 5, uniform)), problem.measuredMs).medianError;
+    heldOut += calibrationFigures(leaveOut(problem, uniform), problem.measuredMs).medianError;
   }
   expect(heldOut).toBeGreaterThan(1.2 * fitted);
+});
+
+const EXACT = [1, 1, 1, 1];
+const NEARLY = [1.0005, 1, 1.0005, 1];
+const OFF = [1.1, 1.3, 1.2, 1.1];
+const CLOSE = [1.03, 1, 1.01, 1.03];
+it.each([
+  { taken: 0, predicted: [NEARLY, EXACT, EXACT] },
+  { taken: 1, predicted: [OFF, [1.02, 0.98, 1.02, 0.98], CLOSE] },
+  { taken: 1, predicted: [OFF, CLOSE, null] },
+  { taken: 2, predicted: [OFF, [1.2, 0.8, 1.2, 0.8], CLOSE] },
+])('the simplest prediction within noise of the best is taken ($taken)', ({ taken, predicted }) => {
+  const candidates = predicted.map((times) => times && Float64Array.from(times));
+  expect(chooseSimplest(candidates, new Float64Array(4).fill(1))).toBe(taken);
 });
 
 it('held-out error never predicts a design from its own time', () => {
   // The time of one design is 50 % wrong. The fit that predicts this design does not use its time.
   const problem = lines(20, (x) => 3 + 0.2 * x);
   problem.measuredMs[5] *= 1.5;
-  expect(unwrap(heldOutPredictions(problem, 5, mersenneTwister(2)))[5]).toBeNear(3 + 0.2 * problem.x[5], 1e-3);
+  expect(leaveOut(problem, mersenneTwister(2))[5]).toBeNear(3 + 0.2 * problem.x[5], 1e-3);
 });
 
 describe('divergent loops', () => {

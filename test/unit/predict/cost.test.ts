@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StudyFile } from '../../../src-main/contract/study.ts';
 import { NEAR_PAGE_LATENCY, type GpuDevice } from '../../../src-workers/domain/device.ts';
-import type { KernelProfile } from '../../../src-workers/domain/kernel.ts';
+import type { KernelProfile, MeasuredPipeline } from '../../../src-workers/domain/kernel.ts';
 import { unwrap } from '../../../src-workers/domain/result.ts';
 import { LEVEL_1_LATENCY } from '../../../src-workers/models/memory/accesses.ts';
 import { pipelineParameters } from '../../../src-workers/models/pipeline/derive.ts';
@@ -180,6 +180,26 @@ it.each([1, 32, 64, 256])('the best rate of a mean round is at some number of gr
         expect(pace.findBestRate(w), `${w} groups`).toBeNear(best, 1e-12);
       }
     }
+});
+
+it('the measured cost of an iteration contains the traffic, unless the traffic has a factor of its own', async () => {
+  const loads = { dependentLoadsPerIteration: 1 };
+  const accesses = [{ pattern: 'along-unit', elementBytes: 4 } as const];
+  const [plan, without] = await Promise.all(
+    [{ ...loads, accesses }, loads].map((kernel) => planned({ kernel, axes: { threadsPerUnit: [1, 32] } })),
+  );
+  const timesOf = (measured: MeasuredPipeline | null, of = plan): number[] =>
+    Array.from(
+      predictChunk(createPredictor({ ...of, pipeline: measured ? { [A100.id]: measured } : {} }), 0, 2).timeMs,
+    );
+  const derived = pipelineParameters(A100, plan.kernel, { spilledRegisters: 0, bytesPerIteration: 0 });
+  expect(timesOf(derived)).toEqual(timesOf(derived, without));
+  const before = timesOf(null);
+  timesOf({ ...derived, transferScale: 1 }).forEach((time, i) => expect(time).toBeNear(before[i], 1e-12));
+  // One thread per unit reads whole sectors, so traffic limits it more than 32 threads, which share them.
+  const [alone, together] = timesOf({ ...derived, transferScale: 3 }).map((time, i) => time / before[i]);
+  expect(alone).toBeBetween(2.5, 3);
+  expect(together).toBeLessThan(2.5);
 });
 
 describe('the lanes of a group', () => {
