@@ -414,7 +414,7 @@ describe('set-up', () => {
 it('figures are shown in one strip, and in one sentence, and those of two designs say that they mean nothing', () => {
   const comparison = compare(DETAIL);
   const stats = comparisonStats(comparison);
-  const labels = 'Spearman,Kendall,median error,scale,first choice,best of 5,best of 10,random search';
+  const labels = 'Spearman,Kendall,median error, scaled,scale,first choice,best of 5,best of 10,random search';
   expect(stats.map(({ label }) => label).join()).toBe(labels);
   const hint = /at random, on average, to match the best of the model’s first 5$/;
   expect(stats.at(-1)).toMatchObject({ value: '37', hint });

@@ -79,7 +79,7 @@ export function scatterChart(
     ...(fitted
       ? [
           {
-            text: isDiagonal ? 'measured = predicted' : `${plain(scale, 4)} × ${predictor}`,
+            text: isDiagonal ? `measured = ${predictor}` : `${plain(scale, 4)} × ${predictor}`,
             hue: theme.series[0],
             style: FIT,
           },

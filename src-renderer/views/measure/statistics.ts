@@ -53,7 +53,7 @@ export function comparisonStats(comparison: MeasuringComparison) {
     ),
     {
       value: percent(comparison.medianError),
-      label: 'median error',
+      label: 'median error, scaled',
       hint: `|measured / (scale · predicted) − 1|; 95th percentile ${percent(comparison.p95Error)}; without the scale ${percent(comparison.unscaledMedianError)}${intervalText(intervals.medianError, percent)}`,
     },
     {
