@@ -88,7 +88,8 @@ test('designs are measured despite cancelling and a reload, and show where the m
   await expect(inspector.getByText('equals the CPU’s')).toBeVisible();
 
   await page.keyboard.press('c');
-  await sees(page, /needs at least 9 measured designs .* measured designs: 6\)\. Measure more/);
+  // Six times are too few for all parameters; whether one factor fits them depends on the machine.
+  await sees(page, /Measure at least 10 designs|one factor for all times/i);
 });
 
 test('by keyboard, a run is tuned, cancelled and continued, and a ranked design is measured', async ({ page, own }) => {
