@@ -143,7 +143,7 @@ describe('sweep', () => {
       /predicted times are close: within 20 % \(the upper quartile of the tie bands of 4 other devices/,
       /\nCompared with the event simulation, half of the predictions/,
       /\nNo public measurements are known of GeForce RTX 4090, or of designs with dynamic fetch on A100 SXM4 40 GB\. The possible errors of these times are taken from other devices\.\n/,
-      /\nAssumed for .*: .*Memory traffic per iteration = 4 B, .*Once per unit = 39 instructions,.*\.\n$/,
+      /\nAssumed for .*: .*Memory traffic per iteration = 1.5 B, .*Once per unit = 42 instructions,.*\.\n$/,
     ])
       expect(watched.out).toMatch(words);
     expect(watched.out).toContain(`\n${recommended.rule}\n`);
@@ -454,7 +454,7 @@ describe('advice', () => {
       /\nPredicted [\d.]+.[µm]s, [\d.]+ × as fast as plain: .*; 90 % range .* to .*s\.\n/,
       /\nThe chance that this design is within 3\.0.% of the best is [\d.]+.%\. On average it is [\d.]+.% slower than the best \(/,
       /The time is computed from the properties of .*, without a measured run\.\n/,
-      /\nNot known: .*\n(.*\n)*Assumed: .*Once per unit = 39 instructions.*\.\n$/,
+      /\nNot known: .*\n(.*\n)*Assumed: .*Once per unit = 42 instructions.*\.\n$/,
     ])
       expect(text).toMatch(new RegExp(words));
     expect(await printed('recommend 1')).not.toMatch(/Assumed|computed from/);
