@@ -2,12 +2,14 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import { openEngine, type EngineOptions, type OpenEngine } from '../src-main/services/engine.ts';
+import type { EngineOptions, OpenEngine } from '../src-main/services/engine.ts';
 import type { ExportDocument, RunSummary } from '../src-main/contract/api.ts';
 import type { ProcedureName, ProcedureOutput } from '../src-main/contract/procedures.ts';
 import type { StudyFile } from '../src-main/contract/study.ts';
 import { unwrap } from '../src-workers/domain/result.ts';
-import { call, ended } from './unit/engine-calls.ts';
+import { call, ended, testEngine } from './unit/engine-calls.ts';
+
+export { testEngine };
 
 /** Makes a folder for the tests of the calling file or `describe`, and removes it after them. */
 export function testFolder(): string {
@@ -34,12 +36,6 @@ export function processesThatRun(command: string): readonly string[] {
       return false; // There is no such process, or it has ended.
     }
   });
-}
-
-/** Opens the engine of a command on a database, with one worker. The caller closes the engine. */
-export async function testEngine(databaseFile: string, more: Partial<EngineOptions> = {}): Promise<OpenEngine> {
-  const resourceFolder = join(import.meta.dirname, '..');
-  return unwrap(await openEngine({ databaseFile, resourceFolder, host: 'cli', workers: 1, ...more }));
 }
 
 /** Makes a function that opens engines in a test, each on its own database unless named, and closes them after it. */

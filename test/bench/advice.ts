@@ -2,11 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { StudyFile } from '../../src-main/contract/study.ts';
-import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import type { Engine } from '../../src-main/services/engine.ts';
 import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
 import { KERNEL_INPUTS, withKernelValue, type KernelNumber } from '../../src-workers/domain/provenance.ts';
 import { FailureError, unwrap } from '../../src-workers/domain/result.ts';
 import { inFolder } from '../db/sample.ts';
+import { testEngine } from '../unit/engine-calls.ts';
 import { say } from './report.ts';
 
 // `npm run bench -- advice [EXAMPLE …]` measures the answers of the Study view after an edit, for each field of every
@@ -125,8 +126,7 @@ const all: { readonly name: string; readonly field: string; readonly answers: An
 for (const name of positionals.length > 0 ? positionals : NAMES) {
   const { $schema: _schema, ...study } = JSON.parse(readFileSync(join(EXAMPLES, `${name}.json`), 'utf8'));
   await inFolder(async (folder) => {
-    const settings = { databaseFile: join(folder, 'bench.db'), resourceFolder: ROOT, host: 'cli', workers: 2 } as const;
-    const engine = unwrap(await openEngine(settings));
+    const engine = await testEngine(join(folder, 'bench.db'), { workers: 2 });
     write(name, '(opened)', await answersOf(engine, study));
     write(name, '(unchanged)', await answersOf(engine, study));
     for (const field of fields) {

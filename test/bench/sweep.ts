@@ -5,13 +5,10 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { RANK_COLUMNS } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
-import { openEngine } from '../../src-main/services/engine.ts';
-import { unwrap } from '../../src-workers/domain/result.ts';
 import { median } from '../../src-workers/numeric/statistics.ts';
 import { inFolder } from '../db/sample.ts';
-import { call, ended } from '../unit/engine-calls.ts';
+import { call, ended, testEngine } from '../unit/engine-calls.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
 const WORKERS = 2;
 
 const writeCells = (what: string, [target, median, ratio]: readonly string[]): void =>
@@ -50,8 +47,7 @@ const MILLION: StudyFile = {
 
 writeCells('what', ['target', 'median', 'ratio']);
 await inFolder(async (folder) => {
-  const files = { databaseFile: join(folder, 'bench.db'), resourceFolder: ROOT };
-  const engine = unwrap(await openEngine({ ...files, host: 'cli', workers: WORKERS }));
+  const engine = await testEngine(join(folder, 'bench.db'), { workers: WORKERS });
   let peakBytes = 0;
   const sampler = setInterval(() => (peakBytes = Math.max(peakBytes, process.memoryUsage.rss())), 20);
   const { id: studyId } = await call(engine, 'studies.save', { study: MILLION });

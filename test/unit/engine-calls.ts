@@ -1,7 +1,14 @@
+import { join } from 'node:path';
 import type { RunProgress, RunSummary } from '../../src-main/contract/api.ts';
 import type { EventName, Events, ProcedureName, ProcedureOutput } from '../../src-main/contract/procedures.ts';
-import type { Engine } from '../../src-main/services/engine.ts';
+import { openEngine, type Engine, type EngineOptions, type OpenEngine } from '../../src-main/services/engine.ts';
 import { unwrap, type Result } from '../../src-workers/domain/result.ts';
+
+/** Opens the engine of a command on a database, with one worker. The caller closes the engine. */
+export async function testEngine(databaseFile: string, more: Partial<EngineOptions> = {}): Promise<OpenEngine> {
+  const resourceFolder = join(import.meta.dirname, '../..');
+  return unwrap(await openEngine({ databaseFile, resourceFolder, host: 'cli', workers: 1, ...more }));
+}
 
 export async function call<Name extends ProcedureName>(
   engine: Engine,

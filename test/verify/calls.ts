@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import { decodeMessage, encodeMessage } from '../../src-main/contract/transport.ts';
 import { procedures, type ProcedureName } from '../../src-main/contract/procedures.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
-import { openEngine, type Engine } from '../../src-main/services/engine.ts';
+import type { Engine } from '../../src-main/services/engine.ts';
 import type { UniformSource } from '../../src-workers/numeric/random.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { inFolder } from '../db/sample.ts';
-import { ended } from '../unit/engine-calls.ts';
+import { ended, testEngine } from '../unit/engine-calls.ts';
 import { HOSTILE, smallStudy } from '../unit/export-runs.ts';
+import { dataFile } from '../data.ts';
 import { inMegabytes, inSeconds, oneOf, wholeBelow, type Report, type Section } from './report.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -212,7 +213,8 @@ export async function verifyCalls(report: Report, calls: number): Promise<void> 
 
   await inFolder(async (folder) => {
     // The engine has the rights of a page's engine, which must not start the user's programs.
-    const engine = unwrap(await openEngine({ databaseFile: join(folder, 'calls.db'), resourceFolder: ROOT, host: 'serve', workers: 1, programs: { cpuChildFile: join(ROOT, 'test/data/bench/cpu-child.ts') } })); // prettier-ignore
+    const programs = { cpuChildFile: dataFile('bench/cpu-child.ts') };
+    const engine = await testEngine(join(folder, 'calls.db'), { host: 'serve', programs });
     await cancelAll(engine);
     const swept = await ended(engine, 'runs.start', { study: smallStudy() });
     await ended(engine, 'simulations.start', { runId: swept.id, top: 2, maxReplications: 5 });

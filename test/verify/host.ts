@@ -5,14 +5,12 @@ import { setTimeout } from 'node:timers/promises';
 import { chromium, type Page } from '@playwright/test';
 import { WebSocket } from 'ws';
 import { encodeMessage, ENGINE_PATH, ENGINE_PROTOCOL, MAX_REQUEST_BYTES } from '../../src-main/contract/transport.ts';
-import { openEngine } from '../../src-main/services/engine.ts';
-import { unwrap } from '../../src-workers/domain/result.ts';
 import { inFolder } from '../db/sample.ts';
 import { chromiumOptions } from '../e2e/fixtures/chromium.ts';
 import { startHost, type RunningHost } from '../e2e/fixtures/host.ts';
 import { ROOT } from '../e2e/fixtures/program.ts';
 import { findTool } from '../tools.mjs';
-import { call, ended } from '../unit/engine-calls.ts';
+import { call, ended, testEngine } from '../unit/engine-calls.ts';
 import { HOSTILE, smallStudy } from '../unit/export-runs.ts';
 import { inMegabytes, oneOf, wholeBelow, type Report, type Section } from './report.ts';
 
@@ -198,7 +196,7 @@ function longLength(bytes: number): Buffer {
 
 /** Makes data of all kinds whose names contain markup. Returns the ids of a study, its sweep and an import. */
 async function hostileDatabase(databaseFile: string) {
-  const engine = unwrap(await openEngine({ databaseFile, resourceFolder: ROOT, host: 'cli', workers: 1 }));
+  const engine = await testEngine(databaseFile);
   const name = HOSTILE.replaceAll('\0', '').slice(0, 190);
   const study = smallStudy({
     name,

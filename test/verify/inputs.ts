@@ -3,13 +3,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Recommendation } from '../../src-main/contract/advice.ts';
 import type { ProcedureName } from '../../src-main/contract/procedures.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
-import { openEngine } from '../../src-main/services/engine.ts';
 import { KERNEL_INPUTS, kernelInput, VARIED_INPUTS, type KernelNumber } from '../../src-workers/domain/provenance.ts';
-import { unwrap, type Failure } from '../../src-workers/domain/result.ts';
+import type { Failure } from '../../src-workers/domain/result.ts';
 import { median } from '../../src-workers/numeric/statistics.ts';
 import { inFolder } from '../db/sample.ts';
+import { testEngine } from '../unit/engine-calls.ts';
 import { inSeconds, oneOf, type Report, type Section } from './report.ts';
-import { EXAMPLES, exampleStudies, randomStudy, ROOT } from './random-study.ts';
+import { EXAMPLES, exampleStudies, randomStudy } from './random-study.ts';
 
 /** Longest wait for an answer, ms. A user would give up after this time, even on a busy machine. */
 const LIMIT_MS = 120_000;
@@ -22,13 +22,7 @@ async function verifyInputs(report: Report, amount: number): Promise<void> {
   const times = new Map<string, number[]>();
   let refused = 0;
   await inFolder(async (folder) => {
-    const settings = {
-      databaseFile: join(folder, 'inputs.db'),
-      resourceFolder: ROOT,
-      host: 'cli',
-      workers: 2,
-    } as const;
-    const engine = unwrap(await openEngine(settings));
+    const engine = await testEngine(join(folder, 'inputs.db'), { workers: 2 });
     const examples = exampleStudies();
     for (let round = 0; round < amount; round += 1) {
       const [name, example] = examples[round % examples.length];

@@ -1,14 +1,13 @@
 import { readFileSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
 import type { RunProgress, RunSummary } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
 import { openStore } from '../../db/store.ts';
 import type { RedisSettings } from '../../src-main/services/agents/connection.ts';
-import { openEngine } from '../../src-main/services/engine.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { MIGRATIONS } from '../db/sample.ts';
-import { call, ended } from '../unit/engine-calls.ts';
+import { call, ended, testEngine } from '../unit/engine-calls.ts';
 import { smallStudy } from '../unit/export-runs.ts';
+import { dataFile } from '../data.ts';
 
 // `node kill-child.ts WORK FILE [OTHER]` is the process that is killed at a random moment. It begins a run of one kind,
 // or resumes the killed run. It writes a line when it is ready, a line for each part that the engine reports as saved,
@@ -16,7 +15,6 @@ import { smallStudy } from '../unit/export-runs.ts';
 type Work = 'sweep' | 'simulate' | 'measure' | 'import' | 'migrate';
 const [work, file, other] = process.argv.slice(2) as [Work, string, string];
 const say = (...words: readonly (string | number)[]): void => void writeSync(1, `${words.join(' ')}\n`);
-const ROOT = join(import.meta.dirname, '../..');
 const CPU = 'amd-epyc-7302p';
 
 const SWEEP = smallStudy({
@@ -30,31 +28,24 @@ const SWEEP = smallStudy({
     registerCap: [null, 32],
   },
 });
-const CORES: StudyFile = {
-  ...smallStudy(),
+const CORES = smallStudy({
   name: 'Cores',
   workload: { lengths: 'geometric(0.05)', units: 20_000 },
   kernel: { name: 'walk', registersPerThread: 40, instructionsPerIteration: 60, bytesPerIteration: 16, lengthsKnownBeforeLaunch: true }, // prettier-ignore
   devices: [CPU],
   axes: { blockThreads: [128], balancing: ['row-split', 'nonzero-split', 'merge-path'], cores: [1, 2] },
-};
+});
 
 if (work === 'migrate') {
   say('ready');
   unwrap(openStore({ file, migrationsFolder: MIGRATIONS })).close();
   say('done complete');
 } else {
-  const engine = unwrap(
-    await openEngine({
-      databaseFile: file,
-      resourceFolder: ROOT,
-      host: 'cli',
-      workers: 1,
-      ...(work === 'sweep' && other ? { workerFile: other } : {}),
-      programs: { cpuChildFile: join(ROOT, 'test/data/bench/cpu-child.ts') },
-      ...(process.env.LOCKSTEP_TEST_REDIS && { redis: JSON.parse(process.env.LOCKSTEP_TEST_REDIS) as RedisSettings }),
-    }),
-  );
+  const engine = await testEngine(file, {
+    ...(work === 'sweep' && other ? { workerFile: other } : {}),
+    programs: { cpuChildFile: dataFile('bench/cpu-child.ts') },
+    ...(process.env.LOCKSTEP_TEST_REDIS && { redis: JSON.parse(process.env.LOCKSTEP_TEST_REDIS) as RedisSettings }),
+  });
   engine.subscribe((event, payload) => {
     if (event === 'run.progress') say('saved', (payload as RunProgress).runId, (payload as RunProgress).done);
   });

@@ -6,7 +6,7 @@ import type { KernelProfile } from '../../src-workers/domain/kernel.ts';
 import type { UniformSource } from '../../src-workers/numeric/random.ts';
 import { oneOf, wholeBelow } from './report.ts';
 
-export const ROOT = join(import.meta.dirname, '../..');
+const ROOT = join(import.meta.dirname, '../..');
 export const EXAMPLES = join(ROOT, 'db/examples');
 
 export function exampleStudies(): readonly (readonly [name: string, study: StudyFile])[] {

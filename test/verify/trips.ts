@@ -2,19 +2,19 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { parse } from 'csv-parse/sync';
 import type { RankPage } from '../../src-main/contract/api.ts';
 import type { StudyFile } from '../../src-main/contract/study.ts';
-import { openEngine, type OpenEngine } from '../../src-main/services/engine.ts';
+import type { OpenEngine } from '../../src-main/services/engine.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { inFolder } from '../db/sample.ts';
 import { findTool } from '../tools.mjs';
-import { call, ended } from '../unit/engine-calls.ts';
+import { call, ended, testEngine } from '../unit/engine-calls.ts';
 import { DEVICES, randomStudy } from '../unit/random-studies.ts';
 import { inSeconds, oneOf, wholeBelow, type Report, type Section } from './report.ts';
 import { dataText, encode } from '../data.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
 /** Number of designs that are measured in a round trip of a study, here and in `trip-choose.py`. */
 const SAMPLE = 100;
 /** Rows of a ranking that are listed for each study. This is the largest page. */
@@ -70,8 +70,7 @@ function csvTrip(report: Report, text: string, devices: readonly string[], chang
   const bytes = encode([`${header},measured_ms`, ...rows, ''].join('\n'));
   return { fileName: 'measured.csv', bytes, wanted, devices, whole: !changed };
 }
-const splitCsv = (line: string): string[] =>
-  [...line.matchAll(/(?:^|,)(?:"([^"]*)"|([^,]*))/g)].map(([, quoted, plain]) => quoted ?? plain);
+const splitCsv = (line: string): string[] => parse(line)[0];
 
 function designOf(row: Readonly<Record<string, string>>): Fields {
   const cap = row.register_cap;
@@ -161,8 +160,7 @@ export async function verifyTrips(report: Report, amount: number): Promise<void>
   if (withOptuna === null) report.say('Optuna is left out: no Python has it');
   const totals = new Map<string, { designs: number; linked: number }>();
   await inFolder(async (folder) => {
-    const options = { databaseFile: join(folder, 'trips.db'), resourceFolder: ROOT, host: 'cli', workers: 2 } as const;
-    const engine = unwrap(await openEngine(options));
+    const engine = await testEngine(join(folder, 'trips.db'), { workers: 2 });
     const designs = (): number => Math.min(...[...totals.values()].map((one) => one.designs), Infinity);
     for (let studies = 0; totals.size === 0 || designs() < amount; studies++) {
       const study = tripStudy(report);
