@@ -4,7 +4,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { ImportedFile, MeasuringComparison } from '../../src-main/contract/measuring.ts';
 import type { Design } from '../../src-workers/domain/design.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
-import { NOTHING_ELSE, smallStudy } from './export-runs.ts';
+import { refusal as refusalOf } from './engine-calls.ts';
+import { smallStudy } from './export-runs.ts';
 import { documentOf, lockstep, shareEngine, type Outcome } from '../command-line.ts';
 import { testFolder, useBench } from '../workplace.ts';
 import { encode } from '../data.ts';
@@ -31,10 +32,8 @@ beforeAll(async () => {
 const { call } = bench;
 const importText = (fileName: string, text: string, more: object = {}) =>
   call('import.file', { fileName, bytes: encode(text), ...more });
-async function refusal(text: string, more: object = {}, fileName = 'own.json'): Promise<string> {
-  const result = await bench.engine.call('import.file', { fileName, bytes: encode(text), ...more });
-  return result.ok ? 'ok' : result.error.message;
-}
+const refusal = (text: string, more: object = {}, fileName = 'own.json') =>
+  refusalOf(bench.engine, 'import.file', { fileName, bytes: encode(text), ...more });
 const measurementsOf = async (runId: number) => unwrap(await bench.engine.context.store.listMeasurements(runId));
 const timesOf = async (runId: number) =>
   (await measurementsOf(runId)).map(({ designIndex, timesMs }) => [designIndex, timesMs]);
@@ -165,33 +164,6 @@ describe("configurations of a user's own kernel", () => {
     expect((await timesOf(imported.runId)).map(([designIndex]) => designIndex)).toEqual([null, 0, 1]);
   });
 
-  it('are found by the parameters of every exported file for tuners, including implementations', async () => {
-    const implementations = [{ name: 'plain' }, { name: 'cached', kernel: { registersPerThread: 64 } }];
-    // 60 units per thread give 7 blocks of 256 threads, but 7 blocks give 56 units per thread.
-    const launches = { unitsPerThread: [1, 3, 60], gridBlocks: [7], blocksPerMultiprocessor: [4] };
-    const axes = { threadsPerUnit: [1, 4], blockThreads: [128, 256], ...launches };
-    // Nothing is assumed, so the recommended design, which is the first trial, is the fastest.
-    const kernel = { ...smallStudy().kernel, origins: NOTHING_ELSE };
-    const run = await bench.run(smallStudy({ devices: [DEVICE], kernel, implementations, axes }));
-    type Parameters = Record<string, string | number>;
-    const t4 = JSON.parse((await bench.render(run, 't4', { limit: 100 })).text) as {
-      results: { configuration: Parameters }[];
-    };
-    const optuna = (await bench.render(run, 'optuna', { limit: 100 })).text;
-    const lines = [...optuna.matchAll(/^ {4}\((\{.*\}), [\d.e-]+\),$/gm)];
-    const trials = lines.map(([, text]) => JSON.parse(text) as Parameters);
-    const found = await Promise.all(
-      [t4.results.map((result) => result.configuration), trials].map(async (parameters) => {
-        const text = cache(parameters.map((one, at) => [{ ...one, device: DEVICE }, at + 1]));
-        const { runId, linked } = await importText('own.json', text, { runId: run });
-        expect(linked).toEqual({ runId: run, deviceId: DEVICE, designs: parameters.length });
-        return (await measurementsOf(runId)).map(({ designIndex }) => designIndex);
-      }),
-    );
-    expect(found[0].length).toBeGreaterThan(16);
-    expect(found[1]).toEqual(found[0]);
-  });
-
   it('are refused with the reason if none of them is a design, and nothing remains', async () => {
     const before = await runCount();
     const row = parametersOf(ofDevice(DEVICE, 1)[0]);
@@ -319,20 +291,6 @@ it('a CSV of measured times belongs to designs of the run for which it is import
   const times = { [first.designIndex]: [1.5005, 1.5015], [second.designIndex]: [1.5025] };
   expect(Object.fromEntries(await timesOf(runId))).toEqual(times);
   expect((await call('bench.compare', { id: runId })).designs).toHaveLength(2);
-
-  // The file is an exported ranking with one more column. The open sweep is used as if it were named.
-  const [head, ...ranked] = (await bench.render(sweepId, 'csv', { limit: 1000 })).text.trimEnd().split('\n');
-  expect(head).toContain('measured_ms');
-  const columns = head.split(',').map((name) => name.replace('measured_ms', 'measured_before_ms'));
-  const timed = ranked.map((line, at) => `${line},${at % 2 === 0 && at < 8 ? 0.25 + at : ''}`);
-  const own = [[...columns, 'measured_ms'].join(','), ...timed];
-  const exportedAgain = await importText('ranking.csv', own.join('\n'), { openRunId: sweepId, deviceName: DEVICE });
-  const designs = rows.filter(({ device }, at) => at % 2 === 0 && at < 8 && device === DEVICE);
-  expect(exportedAgain.linked).toEqual({ runId: sweepId, deviceId: DEVICE, designs: designs.length });
-  const untimed = `Rows without a time were left out as not measured: ${rows.length - 4} of ${rows.length}.`;
-  expect(exportedAgain.warnings).toContain(untimed);
-  const indices = (await measurementsOf(exportedAgain.runId)).flatMap(({ designIndex }) => designIndex ?? []);
-  expect(indices).toEqual(designs.map(({ designIndex }) => designIndex));
 });
 
 it.each([

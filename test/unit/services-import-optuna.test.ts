@@ -6,6 +6,7 @@ import { readOptunaStudies } from '../../src-main/services/imports/optuna.ts';
 import { unwrap } from '../../src-workers/domain/result.ts';
 import { lockstep } from '../command-line.ts';
 import { optunaStorage as storage, type OptunaTrial } from '../optuna-storage.ts';
+import { refusal as refusalOf } from './engine-calls.ts';
 import { smallStudy } from './export-runs.ts';
 import { testFolder, useBench } from '../workplace.ts';
 
@@ -31,10 +32,8 @@ const NAMES = { BLOCK: 'blockThreads', THREADS: 'threadsPerUnit', schedule: 'bal
 const { call } = bench;
 const fileName = 'optuna.db';
 const importFile = (bytes: Uint8Array, more: object = {}) => call('import.file', { fileName, bytes, ...more });
-async function refusal(bytes: Uint8Array, more: object = {}): Promise<string> {
-  const result = await bench.engine.call('import.file', { fileName, bytes, ...more });
-  return result.ok ? 'ok' : result.error.message;
-}
+const refusal = (bytes: Uint8Array, more: object = {}) =>
+  refusalOf(bench.engine, 'import.file', { fileName, bytes, ...more });
 
 describe('a storage of Optuna', () => {
   it('is imported with its complete trials, equal parameters as repeats, and choices by their text', async () => {
@@ -123,7 +122,9 @@ describe('a journal of Optuna', () => {
   });
 
   it('made with an exported file is linked to its sweep, its devices and every design', async () => {
-    const run = await bench.run(smallStudy({ devices: ['nvidia-rtx-4090', 'nvidia-h100-sxm5-80gb'] }));
+    // 60 units per thread give 7 blocks of 256 threads, but 7 blocks give 56 units per thread.
+    const axes = { ...smallStudy().axes, unitsPerThread: [1, 3, 60], gridBlocks: [7] };
+    const run = await bench.run(smallStudy({ devices: ['nvidia-rtx-4090', 'nvidia-h100-sxm5-80gb'], axes }));
     const { text } = await bench.render(run, 'optuna', { limit: 1000 });
     const json = (line: RegExp): object => JSON.parse(line.exec(text)![1].replace('None', 'null')) as object;
     const mark = json(/^MARK = (.*)$/m);
@@ -147,7 +148,8 @@ describe('a journal of Optuna', () => {
     expect((await importFile(bytes, { timeUnit: 'ms', deviceName: other })).linked?.deviceId).not.toBe(device);
     // The same parameters give other launches in a sweep with another number of units.
     const small = smallStudy();
-    const another = await bench.run({ ...small, workload: { ...small.workload, units: small.workload.units + 1 } });
+    const workload = { ...small.workload, units: small.workload.units + 1 };
+    const another = await bench.run({ ...small, axes, workload });
     const message = 'numbers of this configuration belong to another sweep';
     expect(await refusal(bytes, { timeUnit: 'ms', runId: another })).toContain(message);
   });

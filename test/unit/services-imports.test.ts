@@ -193,33 +193,26 @@ describe('a result file', () => {
   });
 });
 
-it("Kernel Tuner's files become measured configurations of the device that they name", async () => {
-  const name = 'convolution-A100.json.gz';
-  const imported = await importFile(name, dataFile(`data/kernel-tuner/${name}`));
+it("Kernel Tuner's files become measured configurations of the device that they, the user or their name give", async () => {
+  const [cache, t4] = ['convolution-A100.json.gz', 'convolution-A100_T4.json.gz'];
+  const importNamed = (name: string, more?: object) => importFile(name, dataFile(`data/kernel-tuner/${name}`), more);
+  const imported = await importNamed(cache);
   expect(imported).toMatchObject({ kind: 'kernel-tuner-cache', cases: 245, failed: 5, warnings: [] });
-  const records = await measurementsOf(imported.runId);
-  expect(records).toHaveLength(245);
+  const [record] = await measurementsOf(imported.runId);
   const unlinked = { sourceRunId: null, designIndex: null, predictedMs: null };
-  expect(records[0]).toMatchObject({
-    // The name in the file leads to this id in the catalogue.
-    deviceId: 'nvidia-a100-pcie-40gb',
-    backend: 'external',
-    design: { block_size_x: 16, filter_width: 15 },
-    ...unlinked,
-  });
+  // The name in the file leads to this id in the catalogue.
+  const of = { deviceId: 'nvidia-a100-pcie-40gb', backend: 'external' };
+  expect(record).toMatchObject({ ...of, design: { block_size_x: 16, filter_width: 15 }, ...unlinked });
   expect(await detailOf(imported.runId)).toMatchObject({
     device: { name: 'NVIDIA A100-PCIE-40GB' },
     request: { backend: 'external', suite: 'external', repeats: 32 },
     cases: { 0: { label: /^convolution_kernel block_size_x=16 block_size_y=1 / } },
   });
-});
 
-it("Kernel Tuner's files take their device from the user, or else from their name", async () => {
-  const [name, bytes] = ['convolution-A100_T4.json.gz', dataFile('data/kernel-tuner/convolution-A100_T4.json.gz')];
-  const named = await importFile(name, bytes, { deviceName: 'NVIDIA A100' });
+  const named = await importNamed(t4, { deviceName: 'NVIDIA A100' });
   expect(named).toMatchObject({ kind: 'kernel-tuner-t4', cases: 245, failed: 5, warnings: [] });
   expect((await detailOf(named.runId)).device!.name).toBe('NVIDIA A100');
-  const guessed = await importFile(name, bytes);
+  const guessed = await importNamed(t4);
   expect(guessed.warnings).toEqual(['The file names no device, so "A100" was taken from the name of the file.']);
   expect((await detailOf(guessed.runId)).device!.name).toBe('A100');
 });
@@ -232,9 +225,7 @@ it('loops and published losses become separate cases', async () => {
   const deviceName = 'NVIDIA A100';
   const smite = await importFile('measured-means.csv', dataFile('data/smite/measured-means.csv'), { deviceName });
   expect(smite).toMatchObject({ kind: 'smite', cases: 18, failed: 0, warnings: [] });
-  const detail = await detailOf(smite.runId);
-  expect(detail.request.suite).toBe('matrix-power');
-  expect(detail.cases[7].values).toMatchObject({ meanLoss: 1.464614 });
+  expect((await detailOf(smite.runId)).request.suite).toBe('matrix-power');
 });
 
 const kindOf = (text: string) => {
