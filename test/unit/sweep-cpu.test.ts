@@ -11,7 +11,7 @@ import { evenNonZeros, evenRows, loadImbalance, mergePath } from '../../src-work
 import { spaceSize } from '../../src-workers/domain/space.ts';
 import { computeCoreLoads, createCpuLoads } from '../../src-workers/predict/cpu.ts';
 import { MAX_ENTRIES } from '../../src-workers/predict/constants.ts';
-import { bundleLengths, drawLengths, makeGivenLengths } from '../../src-workers/predict/ordered.ts';
+import { drawLengths, makeGivenLengths } from '../../src-workers/predict/ordered.ts';
 import { describeDesign } from '../../src-workers/predict/designs.ts';
 import { explainDesign } from '../../src-workers/predict/explain.ts';
 import { createRanking } from '../../src-workers/sweep/ranking.ts';
@@ -155,11 +155,4 @@ it('ordered lengths are the same draws for the same seed, one for each unit', as
   expect(drawn.iterations).toHaveLength(5000);
   // The law has a mean of 20 and a standard deviation of 19.5. The tolerance is five standard errors.
   expect(Math.abs(drawn.iterations.reduce((a, b) => a + b, 0) / 5000 - 20)).toBeLessThan((5 * 19.5) / Math.sqrt(5000));
-});
-
-it('ordered lengths are bundled evenly if there are many', () => {
-  const { units, iterations } = bundleLengths(makeGivenLengths(new Float64Array(2 * MAX_ENTRIES + 2).fill(1)));
-  expect(units).toBe(2 * MAX_ENTRIES + 2);
-  expect(iterations.reduce((a, b) => a + b, 0)).toBe(units);
-  expect(iterations.length).toBeLessThanOrEqual(MAX_ENTRIES);
 });
