@@ -19,8 +19,8 @@ import { dataText } from '../data.ts';
 import MANIFEST from '../data/cuda/types.kernel.json' with { type: 'json' };
 import { designOf } from '../measuring.ts';
 import { findTool, lacks } from '../tools.mjs';
-import { call as callOn, ended, refusal } from '../unit/engine-calls.ts';
-import { cacheIn, sweep as sweepOn, testEngine, testFolder, useBench } from '../workplace.ts';
+import { ended, refusal } from '../unit/engine-calls.ts';
+import { cacheIn, sweep as sweepOn, testFolder, useBench } from '../workplace.ts';
 import { EMULATING_HIPCC, EMULATING_NVCC, SOURCES } from './bench-cuda-plans.ts';
 
 // Measures the examples' SpMV kernels on a small matrix: WGSL on the device of Dawn, and CUDA on the emulation.
@@ -48,9 +48,9 @@ async function wrongManifest(): Promise<string> {
   return manifest('wrong.kernel.json', (text) => text.replace('"y.f32"', '"wrong.f32"'));
 }
 
-async function sweep(change: (study: StudyFile) => StudyFile, on = engine): Promise<number> {
+async function sweep(change: (study: StudyFile) => StudyFile): Promise<number> {
   const example = JSON.parse(readFileSync(join(SPMV, 'spmv.json'), 'utf8')) as StudyFile;
-  return (await sweepOn(on, change({ ...example, workload: { lengths: `mtx:${MATRIX}`, units: rows } }))).id;
+  return (await sweepOn(engine, change({ ...example, workload: { lengths: `mtx:${MATRIX}`, units: rows } }))).id;
 }
 
 const reduced = (study: StudyFile): StudyFile => ({
@@ -264,15 +264,6 @@ it.skipIf(lacks('opencl'))(
     }
   },
 );
-
-it("measures a user's kernel only for the command line", async () => {
-  const served = await testEngine(join(folder, 'served.db'), { host: 'serve' });
-  const answer = await refusal(served, 'bench.start', asked('webgpu', { runId: await sweep(reduced, served) }));
-  expect(answer).toMatch(/^Only the command line .* Use lockstep bench RUN --kernel/);
-  const targets = await callOn(served, 'bench.targets', {});
-  expect(targets.find(({ id }) => id === 'opencl:0')).toMatchObject({ backend: 'program', available: false });
-  await served.close();
-});
 
 /** The emulation checks the arguments of a kernel. The real compilers also compile each host program. */
 describe('the program that launches a kernel', () => {

@@ -60,10 +60,6 @@ it('measures the predicted bytes, and shows predicted times beside measured ones
 
   const compared = await call('bench.compare', { id: runId });
   expect(compared).toMatchObject({ sourceRunId: sweep.id, deviceId: CPU, basis: 'prediction' });
-  for (const one of compared.designs) {
-    expect(one.predictedMs).toBe(detail.cases.find(({ designIndex }) => designIndex === one.designIndex)!.predictedMs);
-    expect(one.medianMs).toBeGreaterThan(0);
-  }
   const text = await bench(runId, { compare: true });
   expect(text.out).toMatch(/4 designs of run 1, predicted for Epyc 7302P/);
   expect(text.out).toMatch(/median, (ms|µs|ns) +predicted, \1/);

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { RunSummary } from '../../src-main/contract/api.ts';
 import { BENCH_SUITES } from '../../src-main/contract/measuring.ts';
-import type { StudyFile } from '../../src-main/contract/study.ts';
 import { suiteCases } from '../../src-main/services/measuring/suites.ts';
 import { cpuPlan } from '../../src-workers/bench/cpu/cpu-plan.ts';
 import { cudaPlan } from '../../src-workers/bench/cuda/cuda-plan.ts';
@@ -28,14 +27,12 @@ it.skipIf(lacks('swiftshader'))('sweeps, measures with WebGPU, ranks the times a
   expect(webgpu).toMatchObject({ available: true });
   if (webgpu.device?.properties.software !== 1) context.skip(`WebGPU measures on another device: ${webgpu.label}`);
 
-  const study: StudyFile = {
-    lockstep: 1,
-    name: 'Software',
+  const study = smallStudy({
     workload: { lengths: 'geometric(0.02)', units: 2048 },
-    kernel: { name: 'loop', registersPerThread: 32, instructionsPerIteration: 60, lengthsKnownBeforeLaunch: true },
+    kernel: { ...smallStudy().kernel, lengthsKnownBeforeLaunch: true },
     devices: [DEVICE],
     axes: { balancing: ['none', 'full-sort', 'window-sort(256)'], blockThreads: [16, 64], gridBlocks: [8] },
-  };
+  });
   const runId = await run(study);
   const few = { choose: 'random', count: 6, repeats: 3, warmUps: 1 };
   const measured = await ended('bench.start', { target: 'webgpu', runId, ...few });

@@ -101,15 +101,11 @@ describe('measuring designs of a sweep', () => {
       expect(one.predictedMs! > page.rows[at].predictedMs).toBe(page.rows[at].design.threadsPerUnit > 1);
     const times = { repeats: 7, clockMhz: 1000, warmUpMs: { length: 3 }, timesMs: { length: 7 } };
     const failed = { measured: null, failure: 'too many registers', correct: null };
-    for (const { case: ofCase, measured, ...one } of found.cases) {
+    for (const { case: ofCase, ...one } of found.cases) {
       const isWrong = ofCase.id === wrong;
       const right = { measured: times, registersPerThread: 32, values: { launches: 7 }, correct: !isWrong };
-      expect({ measured, ...one }).toMatchObject({ deviceId: DEVICE, ...(ofCase.id === failing ? failed : right) });
+      expect(one).toMatchObject({ deviceId: DEVICE, ...(ofCase.id === failing ? failed : right) });
       if (isWrong) expect(one.failure).toMatch(/is 1 instead of 2/);
-      if (measured === null) continue;
-      const median = measured.timesMs.toSorted((a, b) => a - b)[3];
-      expect(measured.medianMs).toBeCloseTo(median, 9);
-      expect(measured.lowMs).toBeLessThanOrEqual(median);
     }
     const fine = found.cases.filter((one) => one.failure === null);
     expect(run.bestTimeMs).toBe(Math.min(...fine.map((one) => one.measured!.medianMs)));
@@ -539,9 +535,6 @@ it('a page that measures requests the plan, sends its results, and may stop and 
   const plan = await call(engine, 'bench.plan', { id });
   expect(plan).toMatchObject({ backend: 'webgpu', repeats: 7, warmUps: 3, workload: { label: 'geometric(0.05)' } });
   expect(plan.workload!.lengths).toHaveLength(100_000);
-  // The lengths are 10⁵ draws from geometric(0.05). Their mean is within five standard errors of 20.
-  const mean = plan.workload!.lengths.reduce((sum, length) => sum + length, 0) / 100_000;
-  expect(Math.abs(mean - 20)).toBeLessThan(5 * (Math.sqrt(0.95) / 0.05 / Math.sqrt(100_000)));
   const [first, second, third] = plan.cases.map((one) => one.id);
   const send = (records: readonly unknown[]) => call(engine, 'bench.record', { id, records });
 
@@ -575,14 +568,9 @@ describe('a probe before measuring', () => {
     const engine = await engineOn(copied());
     // A launch takes 20 s, so 5 designs with 15 + 3 launches take 1800 s, far more than the start of the program.
     fake({ msPerUnit: 0.2 });
-    const probed = async (timeLimitMs: number) =>
-      (await probe(engine, runId, { timeLimitMs, caseTimeLimitMs: 3_600_000 })) as ProbeAnswer & { kind: 'done' };
-    const { proposal } = await probed(1_200_000);
-    expect(proposal).toMatchObject({ units: 100_000, ofUnits: 100_000, ofRepeats: 15 });
-    // Without the start, 5 designs with 9 + 3 launches of 20 s take 1200 s. At least 7 repeats are kept.
-    expect([7, 8]).toContain(proposal!.repeats);
-    // In 200 s, each of the 5 · (7 + 3) launches has 4 s.
-    const tight = (await probed(200_000)).proposal!;
+    // In 200 s, each of the 5 · (7 + 3) launches has 4 s. At least 7 repeats are kept.
+    const limits = { timeLimitMs: 200_000, caseTimeLimitMs: 3_600_000 };
+    const tight = ((await probe(engine, runId, limits)) as ProbeAnswer & { kind: 'done' }).proposal!;
     const { units, estimateMs, fullMs } = tight;
     expect(tight.repeats).toBe(7);
     expect(units).toBeGreaterThan(5000);

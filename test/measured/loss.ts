@@ -9,6 +9,7 @@ import { lossMoments } from '../../src-workers/models/imbalance/closed-form.ts';
 import { moments } from '../../src-workers/models/workload/laws.ts';
 import { resolveWorkload } from '../../src-workers/parse/grammar.ts';
 import { fileOpener } from '../../src-workers/parse/open-file.ts';
+import { designOf } from '../measuring.ts';
 import { spreadLengths, timeInTurn, type Batch } from './swiftshader.ts';
 
 // Compares the measured lockstep loss with the models. A group of 4 lanes has n = 1, 2 or 4 units side by side, all
@@ -50,15 +51,14 @@ export async function measureLoss(text: string, rounds: number): Promise<readonl
   const law = unwrap(await resolveWorkload(text, { openFile: fileOpener(join(ROOT, 'db/examples')) }));
   const { mean } = moments(law);
   const groups = Math.max(64, 64 * Math.round(ITERATIONS / mean / 64));
-  const design = (n: number, balancing: WholeUnitBalancing): Design => ({
-    threadsPerUnit: LANES / n,
-    unitsPerThread: (groups * LANES) / BLOCK_THREADS,
-    loop: 'nested',
-    balancing: formatBalancing(balancing),
-    blockThreads: BLOCK_THREADS,
-    gridBlocks: 1,
-    registerCap: null,
-  });
+  const design = (n: number, balancing: WholeUnitBalancing): Design =>
+    designOf({
+      threadsPerUnit: LANES / n,
+      unitsPerThread: (groups * LANES) / BLOCK_THREADS,
+      balancing: formatBalancing(balancing),
+      blockThreads: BLOCK_THREADS,
+      gridBlocks: 1,
+    });
   const profile: UnitLoopProfile = {
     version: 3,
     sharing: 'split',
