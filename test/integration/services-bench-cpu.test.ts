@@ -74,10 +74,3 @@ it('measures the predicted bytes, and shows predicted times beside measured ones
   // Both factors are units divided by rows, but they come from different products, which are rounded differently.
   expect(again.traffic!.bytesPerIteration / ((bytesPerIteration * units) / rows)).toBeCloseTo(1, 12);
 });
-
-it('does not measure designs of a CPU on a GPU', async () => {
-  expect(await bench(sweep.id, { target: 'webgpu', device: CPU })).toMatchObject({
-    status: 1,
-    err: new RegExp(`"${CPU}" is not a GPU, but webgpu measures only a GPU`),
-  });
-});

@@ -304,6 +304,8 @@ describe('a target that cannot run all of a sweep', () => {
     const leftOut = { designs: 12, runnable: 4, limits: [{ quantity: 'cores', atMost: 2 }] };
     const ofCpu = await chosen(engine, runId, { target: 'cpu', deviceId: undefined, count: 12 });
     expect(ofCpu).toEqual({ designs: able, leftOut });
+    const onGpu = `"${cpu}" is not a GPU, but webgpu measures only a GPU`;
+    await refuses(engine, 'bench.start', ask(runId, { deviceId: cpu }), new RegExp(onGpu));
   });
 
   it.each([
