@@ -86,7 +86,7 @@ const out = resolve(options.out);
 mkdirSync(join(out, 'records'), { recursive: true });
 
 const SIZES = options.tiny
-  ? { designs: 4, calibration: 4, repeats: 2, warmUps: 0, units: 256, tuned: 8 }
+  ? { designs: 4, calibration: 3, repeats: 2, warmUps: 0, units: 256, tuned: 8 }
   : { designs: 200, calibration: 40, repeats: 7, warmUps: 2, units: Infinity, tuned: 40 };
 
 interface StepRecord {

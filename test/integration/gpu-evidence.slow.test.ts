@@ -53,11 +53,11 @@ it.skipIf(lacks('g++'))(
     const { device, steps } = summary();
     expect(steps['launch-grid']).toMatchObject(done);
     expect(device.name).toContain('emulation');
-    // Four designs are too few to calibrate. This is reported, and the other steps continue.
+    // Three designs are too few to calibrate. This is reported, and the other steps continue.
     expect(steps['studies']).toMatchObject({
       state: 'partial',
       figures: { geometric: { measured: 4, before: { designs: 4 } } },
-      problems: [/^geometric: .* fit needs at least \d+ measured designs/],
+      problems: [/^geometric: .*A calibration needs at least \d+ measured designs/],
     });
     expect([steps['spmv'].state, steps['tuned'].state]).toEqual(['complete', 'complete']);
     expect(steps['spmv'].figures).toMatchObject({
