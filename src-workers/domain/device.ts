@@ -31,7 +31,7 @@ export const NEAR_PAGE_LATENCY = 0.6;
  * Achieved bandwidth divided by the bandwidth of the data sheet, for a device without a measured value. Assumed: the
  * median of 41 fits to the SpMV times of `db/evidence`.
  */
-export const ACHIEVED_BANDWIDTH = 0.61;
+export const ACHIEVED_BANDWIDTH = 0.64;
 
 /** `sources`: field → citation or URL; `*` for all other fields. */
 export interface GpuDevice {

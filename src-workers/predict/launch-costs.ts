@@ -17,7 +17,7 @@ import { preparePipeline } from './predictor.ts';
 const BLOCK_START_CYCLES = 1.2;
 
 /** Assumed fill of an AMD device: median of the 16 fits to the SpMV times of three AMD GPUs (db/evidence). */
-export const AMD_FILL_MICROSECONDS = 5;
+export const AMD_FILL_MICROSECONDS = 5.7;
 
 /** The time in which a device starts all blocks, ms; 0 if the rate is unknown. */
 export function computeBlockStartsMs({ device, gridBlocks }: GpuCandidate): number {

@@ -72,6 +72,6 @@ export const softSaturation: PageContent = {
     Lockstep. The law of the rate, with the waves of Kim’s block scheduler and the data of Hasan and others.
     Hasan, Chatterjee, Radhakrishnan, Antonio (2014). Performance Prediction Model and Analysis for Compute-Intensive Tasks on GPUs. NPC. :: 10.1007/978-3-662-44917-2_65
   `,
-  tables: { paper: 'hasan', title: /soft-saturation/ },
+  tables: { paper: 'hasan', title: /soft saturation/ },
   demo,
 };
