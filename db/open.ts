@@ -106,7 +106,7 @@ function untilUnlocked(timeoutMs: number, body: () => void): void {
   }
 }
 
-/** Checks a database without writing. The content of a file with unfinished work is not checked. */
+/** Checks a database without writing. If a killed process left a journal, the content is not checked. */
 export function inspectDatabase({ file, migrationsFolder }: OpenOptions): Result<{ readonly bytes: number | null }> {
   const migrations = readMigrations(migrationsFolder);
   return attempt(file, () => {

@@ -171,7 +171,7 @@ export class StudyEditor {
     if (this.#id === null || !this.#study || this.#saving === 'saved') return this.#saving !== 'failed';
     const [id, sent, known] = [this.#id, this.#study, this.#stored];
     this.#saving = 'saving';
-    // The engine saves in this order, so a save that starts before the answer edits what this one has sent.
+    // The engine saves in the order of the calls, so a save before this answer builds on `sent`.
     this.#stored = sent;
     const result = await this.#engine.call('studies.save', { id, study: sent, ...(known && { known }) });
     if (!result.ok) {

@@ -12,7 +12,7 @@ export interface KnownTimes {
 export interface Memory {
   /** An earlier prediction of the same designs, units and resident blocks; `null` if there is none. */
   readonly earlier: KnownTimes | null;
-  /** The smallest ratio of a predicted time to the expected one, at most 1. A single entry. */
+  /** One entry: the smallest ratio of a predicted time to that of `expectMs`, at most 1. */
   readonly lowest: Float64Array;
   readonly own: KnownTimes;
 }

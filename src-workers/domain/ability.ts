@@ -54,7 +54,7 @@ export function findAbility(backend: BenchBackend, device: MeasuringDevice | nul
         bestBuckets: device === null || device.threadGroupWidth !== null,
       };
     case 'program':
-      // Only devices of OpenCL are known in advance, and OpenCL cannot cap registers.
+      // The device of a program is known in advance only with OpenCL, which has no register caps.
       return { ...anything, blockThreads: stated('maxWorkGroupSize'), registerCaps: device === null };
   }
 }

@@ -71,7 +71,7 @@ export interface BenchParameters {
     readonly design: Design;
     readonly designIndex: number | null;
     readonly predictedMs: number | null;
-    /** Predicted number, to which CUDA and HIP limit a launch. */
+    /** As predicted. On CUDA and HIP, the measured loop allows no more. */
     readonly residentBlocks: number | null;
   };
   /** Each unit computes a power of a small matrix (Swatman 2022, Algorithm 1). */

@@ -46,7 +46,7 @@ export interface Phase {
 /**
  * `prologue`: once per thread. `unit`: once per unit, before and after its iterations. `combine`: one of the log₂ u
  * steps that combine the results of a unit. `refill`: the change to the next unit in a single loop over all units.
- * `search`: a step of the binary search for an even share. `carry`: passes on the unit that an even share cuts.
+ * `search`: a step of the binary search for an even share. `carry`: passes a cut unit's part to the next slot.
  */
 export const PHASES = ['prologue', 'unit', 'combine', 'refill', 'search', 'carry'] as const;
 export type PhaseName = (typeof PHASES)[number];

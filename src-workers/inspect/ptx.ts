@@ -37,7 +37,7 @@ function withoutUnusedResults(instructions: readonly Instruction[]): readonly In
   );
 }
 
-/** Line comments stay, because they may be marks. */
+/** Line comments stay, because one may mark a loop. */
 function withoutBlocks(text: string): string {
   let rest = '';
   let at = 0;

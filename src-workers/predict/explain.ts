@@ -167,7 +167,7 @@ function roundIterations(candidate: GpuCandidate, { aggregateLoss }: TimedOnGpu,
   return isDealt && isOneLoop(candidate) ? candidate.predictor.meanLength * aggregateLoss : ofDraws;
 }
 
-/** The largest length that at least half a unit is expected to reach; in a list, the longest length. */
+/** The largest length that an expected 0.5 units or more reach; in a list, the longest length. */
 function findLongestLength({ law, units }: SweepPlan): number {
   let tail = 0;
   for (let at = law.support.length - 1; at > 0; at -= 1) {

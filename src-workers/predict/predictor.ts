@@ -22,7 +22,7 @@ import type { Allowed, Caches, Predictor } from './tables.ts';
 
 const PACE_MS = 0.005;
 const ROUND_COST_MS = 0.02;
-/** A gap between lengths counts only if the longest unit lies below it and above it with more than this chance each. */
+/** `openStep` skips a gap between lengths if the longest unit is below it, or above it, with less than this chance. */
 const OPEN_PROBABILITY = 1e-3;
 
 /** @param caches caches of another predictor whose plan has the same units (see `Predictor`) */

@@ -372,7 +372,7 @@ function print(terminal: Terminal, inspection: Inspection): void {
   }
   if (lengths)
     terminal.say(
-      `Lengths with the loss of the profile (${lengths.aggregateLoss}): ${lengths.lengths}, mean ${lengths.mean}; ${lengths.note}.`,
+      `Lengths that have the loss of the profile (${lengths.aggregateLoss}): ${lengths.lengths}, mean ${lengths.mean}; ${lengths.note}.`,
     );
   for (const note of notes) terminal.say(note);
 }

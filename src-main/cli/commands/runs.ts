@@ -40,7 +40,7 @@ export function addRuns(program: Command, { terminal, withEngine, withRuns }: Co
 
   command(runs, 'purge', 'remove the runs and studies in the bin for good, and give their space back')
     .option('--dry-run', 'only say what would be removed', false)
-    .option('--yes', 'do not ask; without a terminal and with --json, nothing is asked anyway', false)
+    .option('--yes', 'do not ask; without a terminal or with --json, nothing is asked anyway', false)
     .action((options: PurgeOptions) => withRuns(options, (engine) => runsPurge(engine, terminal, options)));
   byAgents(command(runs, 'resume <run>', 'continue a run that stopped before its end'))
     .option('--top <count>', 'best designs to print', positive, 10)

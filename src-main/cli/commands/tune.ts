@@ -32,7 +32,7 @@ export function addTune(program: Command, { terminal, withRuns }: CommandLine): 
     .addOption(
       new Option(
         '--within <percent>',
-        'stop when, with a probability of 90 %, the best design is at most this much slower than the fastest',
+        'stop when, with a probability of 90 %, the best measured design is at most this much slower than the fastest of all',
       )
         .argParser(parsedBy(parseShare))
         .default(0.03, '3%'),

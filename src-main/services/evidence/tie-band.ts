@@ -97,7 +97,7 @@ const wider = (one: TieBand, other: TieBand): TieBand => (other.fraction > one.f
  * Returns the fraction by which two predicted times of a device must differ for measurements to confirm their order:
  * `tieBand(device)` for designs that differ only in shape, `tieBand(device, 'padded', 'even-share')` for designs that
  * take their work in these ways. A fraction that was not measured on the device's chip comes from other devices
- * (`source` is null). The second fraction is then at least the first.
+ * (`source` is null). With kinds, it is then at least that of shapes.
  */
 export function tieBand(
   device: Device,

@@ -57,7 +57,7 @@ export function expectedTimes(device: Device, kind: ImplementationKind): Expecte
   };
 }
 
-/** Returns the range of a time, ms, with its start. Errors count as independent, so their squared logarithms add up. */
+/** Returns the range of a time, ms; `highMs` includes the start. Errors are independent, so squared logarithms add up. */
 export function timeRange(
   timeMs: number,
   startMs: number,

@@ -137,9 +137,8 @@ async function compiledSource(
   const nvcc = await findNvcc(process.env, arch);
   if (!nvcc.ok) return fail(nvcc.error.code, `${fileName} must be compiled: ${nvcc.error.message}. ${NO_COMPILER}`);
   if (arch === undefined) return badInput(`Specify the architecture for ${fileName}, as in --arch sm_90.`);
-  // The file is compiled in its own folder and under its own name. It may include its neighbours, and one of them may
-  // be called kernel.cu. The user's folders get other names, because nvcc passes its arguments to a shell, which could
-  // interpret the real ones.
+  // If possible, the file is compiled where it is, since it may include its neighbours. The user's folders get other
+  // names, because nvcc passes its arguments to a shell, which could interpret the real ones.
   if (folder !== undefined) await symlink(folder, join(tools.folder, OWN), 'junction');
   const there = folder === undefined ? null : await readFile(join(folder, fileName)).catch(() => null);
   const inPlace = there !== null && there.equals(bytes) && PLAIN_NAME.test(fileName);

@@ -4,7 +4,7 @@ import { ok, type Failure, type Result, conflict } from '../../../src-workers/do
 import type { RunHandle } from '../runs/running.ts';
 import type { MeasuringSession } from './session.ts';
 
-/** How long a page may be silent before its run ends, ms. A page is silent while it computes correct results. */
+/** How long a page may be silent before its run ends, ms. It is silent while it computes the expected results. */
 export const PAGE_SILENCE_MS = 14_000;
 const PINGS = 4;
 

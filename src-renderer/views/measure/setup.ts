@@ -125,7 +125,7 @@ export interface CommandPlace {
 
 /**
  * Returns the command that measures a set-up's designs with the user's own program.
- * @param tuning for a tuning: the largest number of designs, and the gain at which it stops
+ * @param tuning for a tuning: the largest number of designs, and how much slower than the fastest, %, it may end
  */
 export function ownProgramCommand(
   { choose, count, designs }: MeasuringSetup,

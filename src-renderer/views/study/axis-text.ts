@@ -76,7 +76,7 @@ function refused(text: string): Result<never> {
   const word = listWords(text.replaceAll(RANGE_SIGNS, ' ').trim()).find((each) => whole(each) === null);
   if (word === undefined) return badInput(`“${text}” is neither a list nor a range. ${EXPECTED}`);
   return badInput(
-    word ? `“${word}” is not a whole number in digits from 1 to ${count(LARGEST)}. ${EXPECTED}` : EXPECTED,
+    word ? `“${word}” is not a whole number from 1 to ${count(LARGEST)} in digits. ${EXPECTED}` : EXPECTED,
   );
 }
 

@@ -27,7 +27,7 @@ export async function findEmulator(): Promise<Result<string>> {
     : ok(compiler);
 }
 
-/** Returns the program's path. Fails with `not-found` without g++, or with `unsupported` and its first error. */
+/** Returns the program's path. Without g++: `not-found`. If g++ fails: `unsupported`, with its first error. */
 export async function compileEmulated(request: EmulatedProgram): Promise<Result<string>> {
   const { files, cacheFolder, timeLimitMs } = request;
   const compiler = await findEmulator();

@@ -5,7 +5,7 @@ import { lossDistribution, lossDistributionCost, requireGroupSize, type LossDist
 
 /** Number of bins for the logarithm of the loss, which lies between 0 and ln n. */
 const LOG_BINS = 2 ** 16;
-/** Neglected probability that a sum is beyond an end of its window, or that all units are too short to be counted. */
+/** Neglected probability of a sum outside the window of its `Panel`, or of a group without a counted length. */
 const EXCLUDED = 1e-13;
 /** The rounding noise of the transform. Smaller probabilities count as 0. */
 const NOISE = 1e-17;

@@ -55,7 +55,7 @@ export interface DealingScratch {
   /** Entry i: the end of the class (neighbouring lanes with the same work) that begins at lane i. */
   readonly classEnds: Int32Array;
   readonly round: Float64Array;
-  /** Entry i: the number of the last group that starts a unit at iteration i, below `SMALL_STARTS`. */
+  /** Entry i < `SMALL_STARTS`: the number of the last group that starts a unit at iteration i. */
   readonly smallStarts: Int32Array;
   starts: Float64Array;
   /** The number of the group to which each entry of `starts` belongs. */

@@ -53,7 +53,7 @@ function makeTable(source: StepLaw): DepthTable {
   return { edges, doublings, logs: [], valueAt, lattice: isLattice(edges), source };
 }
 
-/** Picks values between which a sum rises evenly: P(ended) of one and many groups, the log tail, half the position. */
+/** Picks values at equal steps of a sum: P(ended) of one and of many groups, ln P(active), and half the position. */
 function pickValues(values: Float64Array): Int32Array {
   const n = values.length;
   const one = survivals[0];

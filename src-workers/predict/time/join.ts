@@ -70,8 +70,8 @@ export class SchedulerShares {
 
 /**
  * Computes how many cycles longer a block lives because it ends with its last scheduler (README.md, Schedulers). With D
- * and S as in `SchedulerShares`, a scheduler whose iterations take a + b·(active groups of this block) cycles takes a·D
- * + b·S cycles. The mean pace of a multiprocessor contains only a·E[the largest D] + b·E[S].
+ * and S as in `SchedulerShares`, iterations of a + b·(active groups of this block) cycles take a·D + b·S cycles. A block
+ * waits for the largest of these sums, while the mean pace counts the largest D with the mean S.
  * @param own mean number of active groups of the block on each of its schedulers
  * @param pace cycles per iteration at the mean number of active groups
  * @param slope b

@@ -67,7 +67,7 @@ export interface Renewal {
    * For each cell: means of P(group active) and P(two groups active), then the sum of P(group active) before the cell.
    */
   readonly ages: Float64Array;
-  /** Means over block slots at each `pointsPerSample`-th point; `SAMPLE_FIELDS` numbers each. Valid below `sampled`. */
+  /** Means of P(group active) and of P(two groups active) at each `pointsPerSample`-th point. Valid below `sampled`. */
   samples: Float64Array;
   sampled: number;
   readonly pointsPerSample: number;

@@ -22,7 +22,7 @@ const LUMP_ACTIVITY = 0.25;
 /** Maximum difference of the ages that become one, as a fraction of the oldest age. */
 const LUMP_SPAN = 0.4;
 
-/** The record of a phase: iterations, mean and variance of a block slot's active groups, `APART` times that mean. */
+/** Per phase of the time: iterations, mean and variance of a block slot's active groups, and mean times field `APART`. */
 export const PHASE_FIELDS = 4;
 
 export function getRenewal(law: BlockLaw): Renewal {

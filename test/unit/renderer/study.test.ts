@@ -86,7 +86,7 @@ describe('axis text', () => {
     ['1024 … 32', /runs backwards/],
     ['1 … 100000', /100,000 values/],
     ['0 1', /“0”/],
-    ['32 … 1e9', /^“1e9” is not a whole number in digits from 1 to 2,147,483,647\. Write/],
+    ['32 … 1e9', /^“1e9” is not a whole number from 1 to 2,147,483,647 in digits\. Write/],
     ['32..1e9', /^“1e9” is/],
     ['1 … 9999999999', /^“9999999999” is/],
     ['32 … 1,024, step 1e2', /^“1e2” is/],

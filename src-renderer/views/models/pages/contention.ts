@@ -232,7 +232,7 @@ export const contention: PageContent = {
     'One memory: cores on different sockets with memories of their own are not covered.',
   ],
   contradictions: [
-    'The printed column of the triangular workload does not follow the printed formula. In the first phase, it also counts what cores 2 to K move beyond the K-th core. Lockstep computes both formulas. Its tables use the one that gives the printed numbers.',
+    'The printed column of the triangular workload does not follow the printed formula. In the first phase, it also counts how much more cores 2 to K move than core K. Lockstep computes both formulas. Its tables use the one that gives the printed numbers.',
     'For the Epyc 7302P, the slides list K = 5, but ρ/β rounds up to 4. The printed bandwidth follows from K = 5. Its printed error and the share of the first phase follow from K = 4.',
   ],
   sources: rows`
