@@ -43,6 +43,8 @@ export class RankPages {
   #asked = new Set<string>();
   #inFlight = 0;
   #list: ListInput | null = null;
+  /** The list asked for last, which may not have been answered yet. */
+  #wanted: ListInput | null = null;
   #order: number | null = null;
   #generation = 0;
   #readings = 0;
@@ -125,7 +127,7 @@ export class RankPages {
 
   /** Reads the list anew: after a failure, or to sort by new times. */
   async again(): Promise<void> {
-    if (this.#list) await this.#open(this.#list);
+    if (this.#wanted) await this.#open(this.#wanted);
   }
 
   /** Reads the visible rows in the same order. Old pages stay visible until new pages arrive. */
@@ -167,6 +169,7 @@ export class RankPages {
 
   async #open(list: ListInput): Promise<void> {
     const mine = ++this.#generation;
+    this.#wanted = list;
     const find = this.#find();
     const kept = this.#list !== null && isSameList(list, this.#list) && this.#failure === null;
     const { rows: size } = KINDS.plain;
@@ -224,18 +227,18 @@ export class RankPages {
     if (this.#asked.has(key)) return;
     this.#asked.add(key);
     this.#inFlight += 1;
-    const [mine, reading] = [this.#generation, this.#readings];
+    const [mine, reading, list] = [this.#generation, this.#readings, this.#list!];
     const { rows, kept, detail } = KINDS[kind];
     void this.#engine
       .call('ranking.page', {
-        ...asked(this.#list!),
+        ...asked(list),
         ...this.standing,
         offset: page * rows,
         limit: rows,
         detail,
       })
       .then((result) => {
-        if (mine !== this.#generation || reading !== this.#readings) return;
+        if (mine !== this.#generation || reading !== this.#readings || list !== this.#list) return;
         this.#asked.delete(key);
         this.#inFlight -= 1;
         if (!result.ok) {
