@@ -86,6 +86,8 @@ const VIEWS: Readonly<Record<string, (page: Page) => readonly Locator[]>> = {
   // The recommendation has its answer in a card, or in a folded line.
   '#/study': (page) => [
     page.getByText('Designs to predict'),
+    // Before the exact answer, an early one is dimmed.
+    page.getByText(/^all [\d,]+ valid designs compared/),
     page
       .getByRole('button', { name: /^Copy header/ })
       .or(page.getByRole('button', { name: /^Recommendation\. .* best$/ })),
