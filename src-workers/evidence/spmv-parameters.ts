@@ -27,7 +27,7 @@ export const SPMV_PARAMETERS: Readonly<Record<SpmvParameter, ParameterRule>> = {
   },
   fillMicroseconds: {
     label: 'Filling the device',
-    meaning: 'time by which the start of each launch grows until every multiprocessor has a block',
+    meaning: 'time by which the start grows until every multiprocessor has a block, once for launches in a row',
     unit: 'µs',
     lower: 0.01,
     upper: 30,
